@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * UDMA descriptors: four little-endian 32-bit words. Words 2 and 3 are the
+ * low and high half of the AXI address.
+ */
+#ifndef TRN_REGS_UDMA_DESC_H
+#define TRN_REGS_UDMA_DESC_H
+
+#define TRN_DESC_SIZE			16u
+#define TRN_DESC_MAX_LEN		0x10000u	/* written as length 0 */
+
+/* Word 0, both sides */
+#define TRN_DESC_LEN_MASK		0xffffu
+#define TRN_DESC_RING_ID_SHIFT		24
+#define TRN_DESC_RING_ID_MASK		0x3000000u
+#define TRN_DESC_INT			(1u << 28)
+
+/* Word 0, M2S (source) */
+#define TRN_M2S_DUMMY			(1u << 22)
+#define TRN_M2S_META			(1u << 23)	/* metadata descriptor */
+#define TRN_M2S_FIRST			(1u << 26)
+#define TRN_M2S_LAST			(1u << 27)
+#define TRN_M2S_NO_SNOOP		(1u << 29)
+#define TRN_M2S_DMB			(1u << 30)	/* waits for all before it */
+#define TRN_M2S_CONCAT			(1u << 31)
+
+/* Word 0, S2M (destination) */
+#define TRN_S2M_STRONG_ORDER		(1u << 29)	/* write after all before it */
+#define TRN_S2M_DUAL_BUF		(1u << 31)
+
+/* Word 1, M2S: meta control */
+#define TRN_META_LAST_BLOCK		(1u << 0)
+#define TRN_META_FIRST_BLOCK		(1u << 1)
+#define TRN_META_COPY_SOURCE		(1u << 19)
+#define TRN_META_OP_TYPE_SHIFT		20
+#define TRN_META_OP_TYPE_MASK		0x700000u
+#define TRN_META_OP_SHIFT		23
+#define TRN_META_OP_MASK		0x3800000u
+#define  TRN_META_OP_TYPE_COPY		0u
+#define  TRN_META_OP_COPY		2u
+#define TRN_META_WRITE_BARRIER		(1u << 26)	/* later writes after this one */
+#define TRN_META_COPY			0x01080003u	/* plain copy */
+
+/* Completion descriptor, word 0 */
+#define TRN_COMP_FIRST			(1u << 26)
+#define TRN_COMP_LAST			(1u << 27)
+#define TRN_COMP_ERROR			(1u << 31)
+
+#endif
