@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * AWS Trainium device model: device state, and what its parts call of each
+ * other. Everything runs under the big QEMU lock unless said otherwise.
+ *
+ *   trainium.c   QOM type, PCI, BARs, properties, reset, migration
+ *   axi.c        the one address decoder: BAR0, BAR4 and DMA go through it
+ *   hbm.c        HBM backing store
+ *   udma.c       engine registers, queues, state and abort
+ *   udma-exec.c  packet execution: descriptors, barriers, order, time
+ *   iofic.c      interrupt controllers of an engine
+ *   ext.c        BAR2: MSI-X, route table, pending area, model clock
+ *   fw.c         MISC RAM, mailboxes, reset handshake, telemetry
+ *   tpb.c        NeuronCore and TOP_SP windows: SBUF, events, semaphores,
+ *                activity counters
+ *   notific.c    notification rings
+ *   sdma.c       SDMA wrapper and FIS block of an engine
+ *   hmp.c        "info trainium"
+ */
+#ifndef HW_TRAINIUM_H
+#define HW_TRAINIUM_H
+
+#include "qemu/osdep.h"
+#include "hw/pci/pci_device.h"
+#include "migration/vmstate.h"
+#include "qom/object.h"
+
+#include "regs/addr.h"
+#include "regs/ext.h"
+#include "regs/iofic.h"
+#include "regs/misc.h"
+#include "regs/pci.h"
+#include "regs/tpb.h"
+#include "regs/udma.h"
+#include "regs/udma_desc.h"
+
+#define TYPE_TRAINIUM "trainium"            /* abstract */
+#define TYPE_TRAINIUM2 "trainium2"
+OBJECT_DECLARE_TYPE(TrnDevice, TrnDeviceClass, TRAINIUM)
+
+#define TRN_MAX_ENGINES 256
+#define TRN_MAX_STACKS 8
+#define TRN_MAX_CORES 8
+#define TRN_MAX_TOP_SP 20
+#define TRN_MAX_DIES 4
+
+typedef struct TrnEngine TrnEngine;         /* udma.h */
+typedef struct TrnFw TrnFw;                 /* fw.h */
+
+/* What differs between generations: one const table each (trainium.c). */
+typedef struct TrnGeneration {
+    const char *name;
+    unsigned number;
+    uint16_t pci_device_id;
+    unsigned num_engines;       /* all, host engines are the last ones */
+    unsigned num_data_engines;
+    unsigned num_cores;
+    unsigned num_stacks;
+    unsigned num_dies;
+    uint64_t hbm_size;          /* bytes a stack */
+    uint64_t bar4_size;
+    uint64_t host_window;       /* AXI base; size a power of two, same value */
+    uint64_t engine_bytes_per_us;   /* modelled rate of one engine */
+    uint64_t stack_bytes_per_us;    /* modelled rate of one HBM stack */
+    uint64_t packet_ns;             /* modelled latency of a packet */
+} TrnGeneration;
+
+/* Notification block: rings of one core, TOP_SP or engine. */
+typedef struct TrnNotificRing {
+    uint32_t base_lo, base_hi, size, head;
+    uint32_t other[6];
+} TrnNotificRing;
+
+typedef struct TrnNotific {
+    TrnNotificRing ring[TRN_NOTIFIC_NUM_RINGS];
+} TrnNotific;
+
+/* 256 events and 256 semaphores. */
+typedef struct TrnSync {
+    uint32_t event[TRN_SYNC_COUNT];
+    int32_t sem[TRN_SYNC_COUNT];
+} TrnSync;
+
+typedef struct TrnCore {
+    MemoryRegion sbuf;          /* RAM */
+    TrnSync sync;
+    TrnNotific notific;
+    uint64_t pe[TRN2_PE_ROW_GROUPS][TRN2_PE_GROUPS][3]; /* matmul, load, idle */
+} TrnCore;
+
+typedef struct TrnTopSp {
+    TrnSync sync;
+    TrnNotific notific;
+} TrnTopSp;
+
+struct TrnDeviceClass {
+    PCIDeviceClass parent_class;
+    const TrnGeneration *gen;
+};
+
+/* Where an AXI address leads. */
+typedef enum TrnTargetKind {
+    TRN_TARGET_NONE,            /* nothing there: decode error */
+    TRN_TARGET_RAM,             /* HBM, SBUF, PREPROC: @ptr */
+    TRN_TARGET_HOST,            /* guest memory: @addr is the bus address */
+    TRN_TARGET_REG,             /* 32-bit registers: @block, @index, @addr = offset */
+    TRN_TARGET_NEIGHBOUR,       /* link @index, @addr = AXI address there */
+} TrnTargetKind;
+
+typedef struct TrnBlock {
+    const char *name;
+    uint32_t (*read)(TrnDevice *d, unsigned index, uint32_t offset);
+    void (*write)(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value);
+} TrnBlock;
+
+typedef struct TrnTarget {
+    TrnTargetKind kind;
+    uint64_t len;               /* bytes from here to the end of the target */
+    uint8_t *ptr;
+    uint64_t addr;
+    unsigned index;
+    int stack;                  /* HBM stack, -1 otherwise */
+    const TrnBlock *block;
+} TrnTarget;
+
+struct TrnDevice {
+    PCIDevice parent_obj;
+    const TrnGeneration *gen;
+
+    MemoryRegion bar0, bar2, bar4;
+    MemoryRegion hbm[TRN_MAX_STACKS];
+    uint8_t *hbm_ptr[TRN_MAX_STACKS];
+    int hbm_fd[TRN_MAX_STACKS];
+
+    TrnEngine *engine;          /* gen->num_engines of them */
+    TrnCore core[TRN_MAX_CORES];
+    TrnTopSp top_sp[TRN_MAX_TOP_SP];
+    TrnFw *fw;
+    uint8_t *preproc[TRN2_NUM_SE];  /* TRN2_PREPROC_SIZE each, lazily committed */
+
+    /* extension BAR */
+    uint64_t pending_addr;
+    uint32_t route[TRN_EXT_MAX_ENGINES * TRN_EXT_ROUTE_SLOTS];
+    uint64_t clock_ns;          /* model clock: end of the last accounted work */
+    uint32_t clock_hi_latch;
+
+    /* properties */
+    uint64_t hbm_size;          /* bytes a stack; 0: the generation's */
+    uint32_t msix_vectors;      /* 0: no MSI-X */
+    uint32_t routing_id;        /* UINT32_MAX: next free one */
+    uint64_t serial;            /* 0: derived from routing id */
+    uint64_t reorder_seed;      /* 0: in order */
+    bool ext;                   /* BAR2 present */
+};
+
+/* axi.c */
+bool trn_axi_resolve(TrnDevice *d, uint64_t addr, TrnTarget *t);
+/*
+ * Byte access by the device itself (rings, completions, notifications):
+ * false when any byte of it leads nowhere or to a register it cannot hit.
+ */
+bool trn_axi_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len);
+bool trn_axi_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len);
+void trn_axi_init_bars(TrnDevice *d, Error **errp);
+
+/* hbm.c */
+bool trn_hbm_init(TrnDevice *d, Error **errp);
+void trn_hbm_exit(TrnDevice *d);
+void trn_hbm_clear(TrnDevice *d);           /* cold reset: contents are gone */
+extern const VMStateDescription vmstate_trn_hbm;
+
+/* udma.c, udma-exec.c, iofic.c: see udma.h */
+void trn_udma_init(TrnDevice *d);
+void trn_udma_exit(TrnDevice *d);
+void trn_udma_reset_engine(TrnDevice *d, unsigned engine);  /* as the firmware does */
+void trn_udma_reset_all(TrnDevice *d);
+uint32_t trn_udma_read(TrnDevice *d, unsigned engine, uint32_t offset);
+void trn_udma_write(TrnDevice *d, unsigned engine, uint32_t offset, uint32_t value);
+extern const VMStateDescription vmstate_trn_udma;
+
+/* ext.c */
+bool trn_ext_init(TrnDevice *d, Error **errp);
+void trn_ext_exit(TrnDevice *d);
+void trn_ext_reset(TrnDevice *d);
+/* An unmasked event of the device: route, set pending bits, send MSI-X. */
+void trn_ext_event(TrnDevice *d, unsigned engine, unsigned slot);
+
+/* fw.c */
+void trn_fw_init(TrnDevice *d);
+void trn_fw_exit(TrnDevice *d);
+void trn_fw_reset(TrnDevice *d);            /* cold reset: firmware boots again */
+uint32_t trn_fw_read(TrnDevice *d, unsigned index, uint32_t offset);
+void trn_fw_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value);
+/* False from the request of a device reset to its end: doorbells are ignored. */
+bool trn_fw_device_up(TrnDevice *d);
+void trn_fw_class_init(ObjectClass *oc);    /* fault and telemetry properties */
+extern const VMStateDescription vmstate_trn_fw;
+
+/* tpb.c */
+bool trn_tpb_init(TrnDevice *d, Error **errp);
+void trn_tpb_reset_core(TrnDevice *d, unsigned core);
+void trn_tpb_reset_top_sp(TrnDevice *d, unsigned n);
+/* index: core, or TRN_MAX_CORES + TOP_SP; offset inside the sync region */
+uint32_t trn_sync_read(TrnDevice *d, unsigned index, uint32_t offset);
+void trn_sync_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value);
+uint32_t trn_pe_read(TrnDevice *d, unsigned core, uint32_t offset);
+void trn_pe_write(TrnDevice *d, unsigned core, uint32_t offset, uint32_t value);
+extern const VMStateDescription vmstate_trn_core;
+extern const VMStateDescription vmstate_trn_top_sp;
+
+/* notific.c; index: core, TRN_MAX_CORES + TOP_SP, or TRN_NOTIFIC_ENGINE + engine */
+#define TRN_NOTIFIC_ENGINE 64
+uint32_t trn_notific_read(TrnDevice *d, unsigned index, uint32_t offset);
+void trn_notific_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value);
+/* Appends one 16-byte entry; false when the ring is off or unreachable. */
+bool trn_notific_post(TrnDevice *d, TrnNotific *n, unsigned ring, const uint32_t entry[4]);
+void trn_notific_reset(TrnNotific *n);
+extern const VMStateDescription vmstate_trn_notific;
+
+/* sdma.c; index: engine */
+uint32_t trn_sdma_read(TrnDevice *d, unsigned engine, uint32_t offset);
+void trn_sdma_write(TrnDevice *d, unsigned engine, uint32_t offset, uint32_t value);
+uint32_t trn_fis_read(TrnDevice *d, unsigned engine, uint32_t offset);
+void trn_fis_write(TrnDevice *d, unsigned engine, uint32_t offset, uint32_t value);
+
+#endif
