@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * State of a Trainium device, and what the parts of the driver call of each
+ * other. Lock order, outermost first:
+ *
+ *   trn_device.reset_lock (rwsem)  queues run under read, a reset is the writer
+ *   trn_queue.lock (mutex)         the rings of a queue, its list of jobs
+ *   trn_hbm.lock (mutex)           allocator of a stack
+ *   trn_queue.fence_lock (spinlock, irq-safe)  fences and counters of a queue
+ */
+#ifndef TRAINIUM_DEVICE_H
+#define TRAINIUM_DEVICE_H
+
+#include <linux/dma-fence.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/rwsem.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include <drm/drm_device.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_mm.h>
+
+#include "../uapi/drm/trainium_accel.h"
+#include "regs/addr.h"
+#include "regs/misc.h"
+#include "regs/udma.h"
+#include "regs/udma_desc.h"
+
+#define TRN_MAX_STACKS 8
+#define TRN_MAX_DIES 4
+
+struct trn_device;
+struct trn_engine;
+struct trn_queue;
+
+/**
+ * struct trn_hw - what differs between generations (trainium_hw.c)
+ * @name: "trainium2"
+ * @generation: 1 to 4
+ * @num_engines: data engines, then host engines
+ * @num_data_engines: of these, the data engines
+ * @num_cores: NeuronCores
+ * @num_stacks: HBM stacks
+ * @num_dies: dies
+ * @hbm_size: bytes of a stack on silicon (the extension may say less)
+ * @hbm_window: pitch of the stacks in BAR4, bytes
+ * @host_window: AXI base of host memory
+ * @host_bits: width of a host address in that window, the DMA mask
+ * @misc_offset: MISC RAM in BAR0
+ * @engine_offset: BAR0 offset of an engine's block
+ * @fis_offset: BAR0 offset of a data engine's FIS block
+ * @hbm_axi: AXI base of a stack
+ * @engine_stack: HBM stack nearest to an engine
+ * @engine_core: core of an engine, ~0u for host engines
+ * @engine_has_host: the engine reaches host memory
+ * @device_index: vendor's device number from the routing id
+ * @reset_map: core-reset map of a core
+ */
+struct trn_hw {
+	const char *name;
+	unsigned int generation;
+	unsigned int num_engines;
+	unsigned int num_data_engines;
+	unsigned int num_cores;
+	unsigned int num_stacks;
+	unsigned int num_dies;
+	u64 hbm_size;
+	u64 hbm_window;
+	u64 host_window;
+	unsigned int host_bits;
+	u32 misc_offset;
+	u32 (*engine_offset)(unsigned int engine);
+	u32 (*fis_offset)(unsigned int engine);
+	u64 (*hbm_axi)(unsigned int stack);
+	unsigned int (*engine_stack)(unsigned int engine);
+	unsigned int (*engine_core)(unsigned int engine);
+	bool (*engine_has_host)(unsigned int engine);
+	unsigned int (*device_index)(unsigned int routing_id);
+	u32 (*reset_map)(unsigned int core);
+};
+
+extern const struct trn_hw trn_hw_trainium2;
+
+/**
+ * struct trn_ring - one hardware queue pair with its memory (trainium_udma.c)
+ *
+ * Owned by one queue; everything but @done is protected by the queue's lock.
+ */
+struct trn_ring {
+	struct trn_engine *engine;
+	/** @index: queue pair in the engine, 0..15 */
+	unsigned int index;
+	/** @size: descriptors in each of both rings */
+	u32 size;
+	/** @next: slot written next */
+	u32 next;
+	/** @rung: slot up to which the doorbell was rung */
+	u32 rung;
+	/** @ring_id: ring id of @next, 0..3 */
+	u32 ring_id;
+	/** @free_at: slots up to here are free again (from completed markers) */
+	u32 retired;
+	/** @m2s: source descriptors, four words each */
+	__le32 *m2s;
+	/** @s2m: destination descriptors */
+	__le32 *s2m;
+	/**
+	 * @done: completion word; the device writes the number of the newest
+	 * marker that has been reached
+	 */
+	u64 *done;
+	/** @marker: numbers that markers copy from, one for each slot of the ring */
+	u64 *marker;
+	dma_addr_t m2s_dma, s2m_dma, done_dma, marker_dma;
+	/** @last: number of the newest marker written */
+	u64 last;
+	/** @marker_slot: for each marker in flight, the slot behind it */
+	u32 *marker_slot;
+	/** @queue: owner, for the interrupt handler; RCU */
+	struct trn_queue *queue;
+	void *mem;
+	dma_addr_t mem_dma;
+	size_t mem_size;
+	/** @doorbell_m2s: tail increment registers */
+	void __iomem *doorbell_m2s;
+	void __iomem *doorbell_s2m;
+};
+
+/**
+ * struct trn_engine - one UDMA engine
+ */
+struct trn_engine {
+	struct trn_device *tdev;
+	unsigned int id;
+	void __iomem *regs;
+	/** @lock: protects @rings_used and register sequences of the engine */
+	struct mutex lock;
+	/** @rings_used: bit q: queue pair q is owned by @ring[q] */
+	u32 rings_used;
+	struct trn_ring *ring[TRN_QUEUES_PER_ENGINE];
+	atomic64_t bytes;
+	atomic64_t resets;
+};
+
+/**
+ * struct trn_hbm - allocator of one stack (trainium_hbm.c)
+ */
+struct trn_hbm {
+	struct mutex lock;
+	struct drm_mm mm;
+	u64 size;
+	u64 free;
+	u32 bo_count;
+};
+
+struct trn_device {
+	struct drm_device drm;
+	struct pci_dev *pdev;
+	const struct trn_hw *hw;
+
+	void __iomem *regs;		/* BAR0 */
+	void __iomem *ext;		/* BAR2 with our extension, or NULL */
+	u32 ext_features;
+	resource_size_t hbm_phys;	/* BAR4, 0 if not there */
+	resource_size_t hbm_phys_size;
+	u64 hbm_stack_size;
+
+	/* firmware, read once at probe (trainium_fw.c) */
+	u32 fw_api_version, fw_build, routing_id;
+	u64 serial;
+	struct mutex fw_lock;
+
+	struct trn_engine *engines;
+	struct trn_hbm hbm[TRN_MAX_STACKS];
+
+	/* interrupts (trainium_irq.c) */
+	unsigned int num_vectors;	/* 0: polling */
+	void *pending;
+	dma_addr_t pending_dma;
+
+	/* reset (trainium_device.c) */
+	struct rw_semaphore reset_lock;
+	atomic64_t reset_count;
+	bool broken;			/* a reset failed; only a rebind helps */
+	struct work_struct reset_work;
+
+	/* all queues (trainium_queue.c) */
+	struct mutex queues_lock;
+	struct list_head queues;
+	struct trn_queue *clear_queue;	/* zeroes HBM */
+	struct workqueue_struct *wq;	/* timeouts, dependencies, recovery */
+};
+
+/* Per open file (trainium_queue.c) */
+struct trn_file {
+	struct trn_device *tdev;
+	struct xarray queues;		/* id -> struct trn_queue */
+	struct mutex lock;
+	unsigned int num_rings;
+};
+
+static inline struct trn_device *to_trn_device(struct drm_device *drm)
+{
+	return container_of(drm, struct trn_device, drm);
+}
+
+/* trainium_device.c */
+int trn_device_init(struct trn_device *tdev);
+void trn_device_fini(struct trn_device *tdev);
+int trn_device_reset(struct trn_device *tdev, const char *why);
+int trn_core_reset(struct trn_device *tdev, unsigned int core);
+/* Asks for a device reset from a context that cannot wait for it. */
+void trn_device_schedule_reset(struct trn_device *tdev);
+
+/* trainium_fw.c */
+int trn_fw_wait_ready(struct trn_device *tdev);
+int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u32 map);
+u32 trn_fw_read(struct trn_device *tdev, u32 offset);
+int trn_fw_telemetry(struct trn_device *tdev, struct drm_trainium_query_telemetry *t);
+
+/* trainium_udma.c */
+void trn_udma_init_engine(struct trn_engine *engine);
+/*
+ * Takes a free queue pair of the engine, gives it memory and starts it.
+ * -ENOSPC: none free. @slots: descriptors, power of two.
+ */
+struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
+				 struct trn_queue *queue);
+void trn_ring_destroy(struct trn_ring *ring);
+/* Starts the queue pair anew and empty; @done and @last stay. Lock held. */
+int trn_ring_reset(struct trn_ring *ring);
+/* True when any side of the engine is in the abort state. @cause: M2S errors | S2M errors << 32 */
+bool trn_engine_aborted(struct trn_engine *engine, u64 *cause);
+/*
+ * Brings an engine back after an abort or a hang: all its queue pairs are
+ * reset, then change_state = normal. Rings of other queues on the engine are
+ * reported through trn_queue_ring_lost().
+ */
+int trn_engine_recover(struct trn_engine *engine);
+/* Descriptors that may be written now, marker included. Updates @retired. */
+u32 trn_ring_space(struct trn_ring *ring);
+/* One pair of descriptors; @len 1..65536; @flags: TRN_RING_*. */
+#define TRN_RING_DMB		BIT(0)	/* starts after all before it have ended */
+void trn_ring_copy(struct trn_ring *ring, u64 dst, u64 src, u32 len, u32 flags);
+/* Marker: when all before it have ended, *done becomes the number returned. */
+u64 trn_ring_marker(struct trn_ring *ring, bool irq);
+/* Rings the doorbells for all written since the last kick. */
+void trn_ring_kick(struct trn_ring *ring);
+static inline u64 trn_ring_done(const struct trn_ring *ring)
+{
+	return le64_to_cpu((__force __le64)READ_ONCE(*ring->done));
+}
+
+/* trainium_irq.c */
+int trn_irq_init(struct trn_device *tdev);
+void trn_irq_fini(struct trn_device *tdev);
+/* Route and unmask, or mask, the completion interrupt of a ring. */
+void trn_irq_enable_ring(struct trn_ring *ring);
+void trn_irq_disable_ring(struct trn_ring *ring);
+void trn_irq_restore(struct trn_device *tdev);	/* after a device reset */
+
+/* trainium_hbm.c */
+int trn_hbm_init(struct trn_device *tdev);
+void trn_hbm_fini(struct trn_device *tdev);
+
+/* trainium_queue.c: called by the interrupt handler and by recovery */
+void trn_queue_ring_done(struct trn_ring *ring);	/* hard irq context */
+void trn_queue_engine_error(struct trn_engine *engine);	/* hard irq context */
+void trn_queue_ring_lost(struct trn_ring *ring);
+int trn_queues_init(struct trn_device *tdev);
+void trn_queues_fini(struct trn_device *tdev);
+/* All jobs fail with @err, all waiters wake; rings are re-made after. */
+void trn_queues_stop(struct trn_device *tdev, int err);
+void trn_queues_restart(struct trn_device *tdev);
+int trn_file_open(struct drm_device *drm, struct drm_file *file);
+void trn_file_close(struct drm_device *drm, struct drm_file *file);
+
+int trn_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file);
+int trn_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);
+int trn_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file);
+int trn_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *file);
+int trn_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file *file);
+int trn_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
+int trn_ioctl_reset(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif
