@@ -108,14 +108,15 @@ static int create_failed(struct neuron_device *device, int error,
 		if (request->placement != TRAINIUM_BO_USERPTR || getrlimit(RLIMIT_MEMLOCK, &limit))
 			break;
 		return nrn_fail(error,
-				"%s: %" PRIu64 " bytes at 0x%" PRIx64
-				" cannot be pinned: host memory is exhausted, or RLIMIT_MEMLOCK (%" PRIu64
+				"%s: %" PRIu64 " bytes at 0x%" PRIx64 " cannot be pinned: "
+				"host memory is exhausted, or RLIMIT_MEMLOCK (%" PRIu64
 				" bytes) is too low",
 				device->label, (uint64_t)request->size, (uint64_t)request->userptr,
 				(uint64_t)limit.rlim_cur);
 	case -EFAULT:
 		return nrn_fail(error,
-				"%s: %" PRIu64 " bytes at 0x%" PRIx64 " cannot be pinned: not all of it is %s memory",
+				"%s: %" PRIu64 " bytes at 0x%" PRIx64 " cannot be pinned: "
+				"not all of it is %s memory",
 				device->label, (uint64_t)request->size, (uint64_t)request->userptr,
 				request->flags & TRAINIUM_BO_F_READ_ONLY ? "readable" : "writable");
 	default:
@@ -167,11 +168,13 @@ int neuron_buffer_create(struct neuron_device *device, enum neuron_placement pla
 {
 	struct neuron_buffer_options given = { .stack = NEURON_STACK_ANY };
 	struct drm_trainium_bo_create request = { .size = size, .placement = placement };
+	uint64_t limit;
 	int ret;
 
 	if (!device || !buffer)
-		return nrn_fail(-EINVAL, "neuron_buffer_create: no %s (NULL)",
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
 				device ? "place for the buffer" : "device");
+	limit = device->limits.max_bo_size;
 	if (placement != NEURON_HBM && placement != NEURON_HOST)
 		return nrn_fail(-EINVAL, "%s: placement %d is neither NEURON_HBM nor NEURON_HOST",
 				device->label, (int)placement);
@@ -193,12 +196,10 @@ int neuron_buffer_create(struct neuron_device *device, enum neuron_placement pla
 		if (given.stack != NEURON_STACK_ANY && given.stack >= device->num_stacks)
 			return nrn_fail(-EINVAL, "%s: HBM stack %u does not exist: there are %u",
 					device->label, given.stack, device->num_stacks);
-		if (device->limits.max_bo_size && size > device->limits.max_bo_size)
+		if (limit && size > limit)
 			return nrn_fail(-ENOSPC,
-					"%s: a buffer of %" PRIu64 " bytes is larger than the %" PRIu64
-					" that HBM can hold",
-					device->label, size,
-					(uint64_t)device->limits.max_bo_size);
+					"%s: a buffer of %" PRIu64 " bytes is larger than the %"
+					PRIu64 " that HBM can hold", device->label, size, limit);
 		request.stack = given.stack;
 		request.alignment = given.alignment;
 		request.flags = given.flags;
@@ -221,7 +222,7 @@ int neuron_buffer_create_userptr(struct neuron_device *device, void *address, ui
 	int ret;
 
 	if (!device || !buffer)
-		return nrn_fail(-EINVAL, "neuron_buffer_create_userptr: no %s (NULL)",
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
 				device ? "place for the buffer" : "device");
 	if (!address || !size || size > UINT64_MAX - (uintptr_t)address)
 		return nrn_fail(-EINVAL, "%s: %" PRIu64 " bytes at %p are no range of memory",
@@ -316,7 +317,7 @@ int neuron_buffer_map(struct neuron_buffer *buffer, void **address)
 	int ret = 0;
 
 	if (!address)
-		return nrn_fail(-EINVAL, "neuron_buffer_map: no place for the address (NULL)");
+		return nrn_fail(-EINVAL, "%s: no place for the address (NULL)", __func__);
 	pthread_mutex_lock(&buffer->lock);
 	if (!buffer->address)
 		ret = map_now(buffer);
@@ -364,7 +365,7 @@ int neuron_buffer_export(struct neuron_buffer *buffer, int *fd)
 	int ret;
 
 	if (!fd)
-		return nrn_fail(-EINVAL, "neuron_buffer_export: no place for the descriptor (NULL)");
+		return nrn_fail(-EINVAL, "%s: no place for the descriptor (NULL)", __func__);
 	ret = nrn_backend->buffer_export(buffer->device->fd, buffer->handle, fd);
 	if (ret)
 		return nrn_fail(ret, "%s: cannot be exported: %s", nrn_buffer_label(buffer).text,
@@ -392,7 +393,7 @@ int neuron_buffer_import(struct neuron_device *device, int fd, struct neuron_buf
 	int ret;
 
 	if (!device || !out)
-		return nrn_fail(-EINVAL, "neuron_buffer_import: no %s (NULL)",
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
 				device ? "place for the buffer" : "device");
 	buffer = buffer_new(device);
 	if (!buffer)

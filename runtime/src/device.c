@@ -47,11 +47,11 @@ int neuron_enumerate(struct neuron_device_entry *entries, size_t entry_size, uin
 	int count, i, used = 0;
 
 	if (capacity && (!entries || entry_size < ENTRY_MIN || entry_size > 4096))
-		return nrn_fail(-EINVAL, "neuron_enumerate: entries of %zu bytes, should be %zu",
+		return nrn_fail(-EINVAL, "%s: entries of %zu bytes, should be %zu", __func__,
 				entry_size, sizeof(*entries));
 	count = nrn_find_devices(&found);
 	if (count < 0)
-		return nrn_fail(count, "neuron_enumerate: out of memory");
+		return nrn_fail(count, "%s: out of memory", __func__);
 	for (i = 0; i < count; i++) {
 		struct neuron_device_entry entry = {
 			.size = (uint32_t)entry_size,
@@ -173,10 +173,10 @@ int neuron_device_open(uint32_t index, struct neuron_device **device)
 	int count, i, ret;
 
 	if (!device)
-		return nrn_fail(-EINVAL, "neuron_device_open: no place for the device (NULL)");
+		return nrn_fail(-EINVAL, "%s: no place for the device (NULL)", __func__);
 	count = nrn_find_devices(&found);
 	if (count < 0)
-		return nrn_fail(count, "neuron_device_open: out of memory");
+		return nrn_fail(count, "%s: out of memory", __func__);
 	for (i = 0; i < count; i++) {
 		if (!found[i].has_node)
 			continue;
@@ -239,7 +239,7 @@ int neuron_device_open_name(const char *name, struct neuron_device **device)
 	char *end;
 
 	if (!name || !device)
-		return nrn_fail(-EINVAL, "neuron_device_open_name: %s (NULL)",
+		return nrn_fail(-EINVAL, "%s: %s (NULL)", __func__,
 				name ? "no place for the device" : "no name");
 	if (name[0] == '/')
 		return open_node(name, device);
@@ -266,7 +266,7 @@ int neuron_device_open_fd(int fd, struct neuron_device **device)
 	int copy, ret;
 
 	if (!device)
-		return nrn_fail(-EINVAL, "neuron_device_open_fd: no place for the device (NULL)");
+		return nrn_fail(-EINVAL, "%s: no place for the device (NULL)", __func__);
 	ret = nrn_backend->node(fd, node, sizeof(node));
 	if (ret)
 		return nrn_fail(ret, "descriptor %d is no device: %s", fd, strerror(-ret));
@@ -521,7 +521,7 @@ int neuron_device_get_telemetry(struct neuron_device *device, struct neuron_tele
 	return nrn_copy_out(telemetry, &full, sizeof(full), TELEMETRY_MIN, "neuron_telemetry");
 }
 
-static int reset(struct neuron_device *device, uint32_t scope, uint32_t index)
+static int request_reset(struct neuron_device *device, uint32_t scope, uint32_t index)
 {
 	struct drm_trainium_reset request = { .scope = scope, .index = index };
 	int ret = nrn_backend->ioctl(device->fd, DRM_IOCTL_TRAINIUM_RESET, &request);
@@ -535,10 +535,10 @@ static int reset(struct neuron_device *device, uint32_t scope, uint32_t index)
 
 int neuron_device_reset(struct neuron_device *device)
 {
-	return reset(device, TRAINIUM_RESET_DEVICE, 0);
+	return request_reset(device, TRAINIUM_RESET_DEVICE, 0);
 }
 
 int neuron_device_reset_core(struct neuron_device *device, uint32_t core)
 {
-	return reset(device, TRAINIUM_RESET_CORE, core);
+	return request_reset(device, TRAINIUM_RESET_CORE, core);
 }

@@ -86,7 +86,7 @@ int neuron_fence_wait_until(struct neuron_fence *fence, int64_t deadline_ns)
 	int ret;
 
 	if (!fence)
-		return nrn_fail(-EINVAL, "neuron_fence_wait: no fence (NULL)");
+		return nrn_fail(-EINVAL, "%s: no fence (NULL)", __func__);
 	ret = wait_until(fence, deadline_ns);
 	if (ret)
 		return ret < 0 ? ret : 0;
@@ -102,7 +102,7 @@ int neuron_fence_wait(struct neuron_fence *fence, int64_t timeout_ns)
 int neuron_fence_test(struct neuron_fence *fence)
 {
 	if (!fence)
-		return nrn_fail(-EINVAL, "neuron_fence_test: no fence (NULL)");
+		return nrn_fail(-EINVAL, "%s: no fence (NULL)", __func__);
 	return wait_until(fence, 0);
 }
 
@@ -111,7 +111,7 @@ int neuron_fence_export_sync_file(struct neuron_fence *fence, int *fd)
 	int ret;
 
 	if (!fence || !fd)
-		return nrn_fail(-EINVAL, "neuron_fence_export_sync_file: no %s (NULL)",
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
 				fence ? "place for the descriptor" : "fence");
 	ret = nrn_backend->syncobj_export_sync_file(fence->device->fd, fence->syncobj, fd);
 	return ret ? nrn_device_fail(fence->device, ret, "export of a fence") : 0;
@@ -122,7 +122,7 @@ int neuron_fence_export_syncobj(struct neuron_fence *fence, int *fd)
 	int ret;
 
 	if (!fence || !fd)
-		return nrn_fail(-EINVAL, "neuron_fence_export_syncobj: no %s (NULL)",
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
 				fence ? "place for the descriptor" : "fence");
 	atomic_store(&fence->shared, true);
 	ret = nrn_backend->syncobj_export(fence->device->fd, fence->syncobj, fd);
@@ -136,7 +136,7 @@ int neuron_fence_import_sync_file(struct neuron_device *device, int fd,
 	int ret;
 
 	if (!device || !out)
-		return nrn_fail(-EINVAL, "neuron_fence_import_sync_file: no %s (NULL)",
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
 				device ? "place for the fence" : "device");
 	ret = nrn_fence_create(device, &fence);
 	if (ret)

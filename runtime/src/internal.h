@@ -110,11 +110,13 @@ int nrn_fail(int error, const char *format, ...) __attribute__((format(printf, 2
 void nrn_fail_more(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
 /* struct.c */
+/* Bytes of a structure up to the end of a member. */
 #define NRN_SIZE_UPTO(type, member) \
 	((uint32_t)(offsetof(type, member) + sizeof(((type *)0)->member)))
+
 int nrn_copy_out(void *out, const void *in, uint32_t size, uint32_t min_size, const char *what);
 int nrn_take_options(void *out, uint32_t size, const void *options, uint32_t min_size,
-		 const char *what);
+		     const char *what);
 /* Deadline of a relative time; NEURON_WAIT_FOREVER stays what it is. */
 int64_t nrn_deadline_after(int64_t timeout_ns);
 
@@ -126,6 +128,7 @@ struct nrn_found {
 	char node[NEURON_PATH_SIZE];
 	bool has_node;
 };
+
 /* Devices of our driver, sorted; the caller frees the array. Count or -errno. */
 int nrn_find_devices(struct nrn_found **devices);
 bool nrn_module_loaded(void);
@@ -134,18 +137,18 @@ bool nrn_module_loaded(void);
 struct neuron_device *nrn_device_get(struct neuron_device *device);
 void nrn_device_put(struct neuron_device *device);
 int nrn_device_query(struct neuron_device *device, uint32_t type, uint32_t index, void *data,
-		 uint32_t size);
+		     uint32_t size);
 /* Sentence for an ioctl that failed with @error for no reason of its own. */
 int nrn_device_fail(struct neuron_device *device, int error, const char *what);
 /* The library's own queue, made at its first use. */
 int nrn_device_own_queue(struct neuron_device *device, enum nrn_own_queue which,
-		     struct neuron_queue **queue);
+			 struct neuron_queue **queue);
 int nrn_device_get_syncobj(struct neuron_device *device, uint32_t *handle);
 void nrn_device_put_syncobj(struct neuron_device *device, uint32_t handle, bool reuse);
 
 /* buffer.c */
 int nrn_buffer_create(struct neuron_device *device, const struct drm_trainium_bo_create *request,
-		  bool owned, struct neuron_buffer **out);
+		      bool owned, struct neuron_buffer **out);
 void nrn_buffer_free(struct neuron_buffer *buffer);
 int nrn_buffer_check(const struct neuron_buffer *buffer, uint64_t offset, uint64_t size);
 /* Maps for the library's own use, until the buffer goes. */
@@ -154,6 +157,7 @@ int nrn_buffer_map_kept(struct neuron_buffer *buffer, void **address);
 struct nrn_label {
 	char text[96];
 };
+
 struct nrn_label nrn_buffer_label(const struct neuron_buffer *buffer);
 
 /* transfer.c */

@@ -105,7 +105,7 @@ int neuron_queue_create(struct neuron_device *device, const struct neuron_queue_
 			struct neuron_queue **queue)
 {
 	if (!device || !queue)
-		return nrn_fail(-EINVAL, "neuron_queue_create: no %s (NULL)",
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
 				device ? "place for the queue" : "device");
 	return nrn_queue_create(device, options, true, queue);
 }
@@ -172,7 +172,9 @@ int nrn_queue_wait_all(struct neuron_queue *queue, int64_t deadline)
 		};
 
 		ret = nrn_backend->ioctl(queue->device->fd, DRM_IOCTL_TRAINIUM_SUBMIT, &wait);
-		if (ret == -EIO || ret == -ECANCELED || (!ret && wait.status == TRAINIUM_STATUS_DONE))
+		if (ret == -EIO || ret == -ECANCELED)
+			break;
+		if (!ret && wait.status == TRAINIUM_STATUS_DONE)
 			break;
 		if (ret && ret != -ETIME)
 			return nrn_device_fail(queue->device, ret, "wait for a queue");
@@ -195,7 +197,7 @@ int nrn_queue_wait_all(struct neuron_queue *queue, int64_t deadline)
 int neuron_queue_drain(struct neuron_queue *queue, int64_t timeout_ns)
 {
 	if (!queue)
-		return nrn_fail(-EINVAL, "neuron_queue_drain: no queue (NULL)");
+		return nrn_fail(-EINVAL, "%s: no queue (NULL)", __func__);
 	return nrn_queue_wait_all(queue, nrn_deadline_after(timeout_ns));
 }
 

@@ -34,7 +34,7 @@ int nrn_copy_out(void *out, const void *in, uint32_t size, uint32_t min_size, co
  * does not know of is zero.
  */
 int nrn_take_options(void *out, uint32_t size, const void *options, uint32_t min_size,
-		 const char *what)
+		     const char *what)
 {
 	const unsigned char *bytes = options;
 	uint32_t given, i;

@@ -197,7 +197,7 @@ int neuron_buffer_write(struct neuron_buffer *buffer, uint64_t offset, const voi
 		.size = size,
 	};
 
-	return transfer(&t, "neuron_buffer_write");
+	return transfer(&t, __func__);
 }
 
 int neuron_buffer_read(struct neuron_buffer *buffer, uint64_t offset, void *data, uint64_t size)
@@ -210,7 +210,7 @@ int neuron_buffer_read(struct neuron_buffer *buffer, uint64_t offset, void *data
 		.read = true,
 	};
 
-	return transfer(&t, "neuron_buffer_read");
+	return transfer(&t, __func__);
 }
 
 int neuron_buffer_fill(struct neuron_buffer *buffer, uint64_t offset, uint64_t size,
@@ -220,7 +220,7 @@ int neuron_buffer_fill(struct neuron_buffer *buffer, uint64_t offset, uint64_t s
 	int ret;
 
 	if (!buffer)
-		return nrn_fail(-EINVAL, "neuron_buffer_fill: no buffer (NULL)");
+		return nrn_fail(-EINVAL, "%s: no buffer (NULL)", __func__);
 	if (!size)
 		return nrn_buffer_check(buffer, offset, size);
 	ret = nrn_device_own_queue(buffer->device, QUEUE_WRITE, &queue);
@@ -234,7 +234,7 @@ int neuron_buffer_copy(struct neuron_buffer *dst, uint64_t dst_offset, struct ne
 	int ret;
 
 	if (!dst || !src)
-		return nrn_fail(-EINVAL, "neuron_buffer_copy: no %s (NULL)",
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
 				dst ? "source" : "destination");
 	if (!size) {
 		ret = nrn_buffer_check(dst, dst_offset, size);
