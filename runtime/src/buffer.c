@@ -108,15 +108,15 @@ static int create_failed(struct neuron_device *device, int error,
 		if (request->placement != TRAINIUM_BO_USERPTR || getrlimit(RLIMIT_MEMLOCK, &limit))
 			break;
 		return nrn_fail(error,
-				"%s: %" PRIu64 " bytes at 0x%" PRIx64 " cannot be pinned: "
-				"host memory is exhausted, or RLIMIT_MEMLOCK (%" PRIu64
+				"%s: %" PRIu64 " bytes at 0x%" PRIx64
+				" cannot be pinned: out of host memory, or RLIMIT_MEMLOCK (%" PRIu64
 				" bytes) is too low",
 				device->label, (uint64_t)request->size, (uint64_t)request->userptr,
 				(uint64_t)limit.rlim_cur);
 	case -EFAULT:
 		return nrn_fail(error,
-				"%s: %" PRIu64 " bytes at 0x%" PRIx64 " cannot be pinned: "
-				"not all of it is %s memory",
+				"%s: %" PRIu64 " bytes at 0x%" PRIx64
+				" cannot be pinned: not all of it is %s memory",
 				device->label, (uint64_t)request->size, (uint64_t)request->userptr,
 				request->flags & TRAINIUM_BO_F_READ_ONLY ? "readable" : "writable");
 	default:
