@@ -29,10 +29,8 @@ struct nrn_label nrn_buffer_label(const struct neuron_buffer *buffer)
 	return label;
 }
 
-int nrn_buffer_check(const struct neuron_buffer *buffer, uint64_t offset, uint64_t size)
+int nrn_buffer_past_end(const struct neuron_buffer *buffer, uint64_t offset, uint64_t size)
 {
-	if (offset <= buffer->size && size <= buffer->size - offset)
-		return 0;
 	return nrn_fail(-EINVAL, "%s: offset %" PRIu64 " + size %" PRIu64 " is past its end",
 			nrn_buffer_label(buffer).text, offset, size);
 }

@@ -150,7 +150,16 @@ void nrn_device_put_syncobj(struct neuron_device *device, uint32_t handle, bool 
 int nrn_buffer_create(struct neuron_device *device, const struct drm_trainium_bo_create *request,
 		      bool owned, struct neuron_buffer **out);
 void nrn_buffer_free(struct neuron_buffer *buffer);
-int nrn_buffer_check(const struct neuron_buffer *buffer, uint64_t offset, uint64_t size);
+int nrn_buffer_past_end(const struct neuron_buffer *buffer, uint64_t offset, uint64_t size)
+	__attribute__((cold));
+static inline int nrn_buffer_check(const struct neuron_buffer *buffer, uint64_t offset,
+				   uint64_t size)
+{
+	if (offset <= buffer->size && size <= buffer->size - offset)
+		return 0;
+	return nrn_buffer_past_end(buffer, offset, size);
+}
+
 /* Maps for the library's own use, until the buffer goes. */
 int nrn_buffer_map_kept(struct neuron_buffer *buffer, void **address);
 /* "accel0: buffer 3 (1048576 bytes)" */

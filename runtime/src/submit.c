@@ -150,18 +150,8 @@ static bool job_more(const struct nrn_job *job)
 	return job->next < job->list_count;
 }
 
-/* Bytes of the next op that go into a job with room for @room; 0 ends the job. */
-static uint64_t next_bytes(const struct nrn_job *job, uint64_t room)
-{
-	uint64_t left = job->list[job->next].size - job->next_done;
-
-	if (left <= room)
-		return left;
-	return room & ~(CUT - 1);
-}
-
-static void put_op(struct drm_trainium_op *out, const struct neuron_op *op, uint64_t done,
-		   uint64_t size)
+static inline void put_op(struct drm_trainium_op *out, const struct neuron_op *op, uint64_t done,
+			  uint64_t size)
 {
 	out->type = op->type;
 	out->flags = done ? 0 : op->flags;
@@ -180,32 +170,36 @@ static void put_op(struct drm_trainium_op *out, const struct neuron_op *op, uint
 /* Makes the next job of the list. */
 static void job_cut(struct nrn_job *job)
 {
+	const struct neuron_op *op = job->list + job->next, *end = job->list + job->list_count;
 	uint64_t room = job->queue->device->limits.max_job_bytes;
-	const struct neuron_op *op;
-	uint32_t count = 0;
-	uint64_t size;
+	struct drm_trainium_op *out = job->ops, *full = job->ops + job->capacity;
+	uint64_t done = job->next_done, size;
 
 	/* A limit below one piece is none that we could keep. */
 	if (room < CUT)
 		room = UINT64_MAX;
-	while (job_more(job) && count < job->capacity) {
-		op = &job->list[job->next];
-		size = next_bytes(job, room);
-		if (!size)
+	for (; op < end && out < full; op++) {
+		size = op->size - done;
+		if (size > room) {
+			/* A part of it, or nothing when the job is full. */
+			size = room & ~(CUT - 1);
+			if (size) {
+				put_op(out++, op, done, size);
+				done += size;
+			}
 			break;
-		put_op(&job->ops[count++], op, job->next_done, size);
+		}
+		put_op(out++, op, done, size);
 		room -= size;
-		job->next_done += size;
-		if (job->next_done < op->size)
-			break;
-		job->next++;
-		job->next_done = 0;
+		done = 0;
 	}
+	job->next = (uint32_t)(op - job->list);
+	job->next_done = done;
 	job->submit = (struct drm_trainium_submit){
 		.queue = job->queue->id,
 		.ops = (uintptr_t)job->ops,
-		.op_count = count,
-		.op_stride = sizeof(*job->ops),
+		.op_count = (uint32_t)(out - job->ops),
+		.op_stride = sizeof(*out),
 	};
 }
 

@@ -97,7 +97,10 @@ struct tool_text tool_rate(uint64_t bytes, int64_t ns)
 	struct tool_text out;
 	double gb = ns > 0 ? (double)bytes / (double)ns : 0;
 
-	snprintf(out.text, sizeof(out.text), "%.2f GB/s", gb);
+	if (gb < 0.1)
+		snprintf(out.text, sizeof(out.text), "%.1f MB/s", gb * 1e3);
+	else
+		snprintf(out.text, sizeof(out.text), "%.2f GB/s", gb);
 	return out;
 }
 

@@ -42,7 +42,7 @@ struct tool_text {
 };
 
 struct tool_text tool_bytes(uint64_t bytes);
-/* "5.12 GB/s" */
+/* "5.12 GB/s", "41.0 MB/s" */
 struct tool_text tool_rate(uint64_t bytes, int64_t ns);
 /* "850 ns", "12.3 us", "4.56 ms" */
 struct tool_text tool_time(int64_t ns);

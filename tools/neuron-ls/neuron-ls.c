@@ -104,7 +104,7 @@ static void print_table(const struct device *devices, unsigned int count)
 		table_cell(table, "%s", tool_bytes(devices[i].memory.total).text);
 		table_cell(table, "%s", tool_bytes(devices[i].memory.free).text);
 		if (info->firmware_build)
-			table_cell(table, "%u.%u", info->firmware_api, info->firmware_build);
+			table_cell(table, "%u (%u)", info->firmware_api, info->firmware_build);
 		else
 			table_cell(table, "%u", info->firmware_api);
 		table_cell(table, "%s %u.%u.%u", info->driver, info->driver_version[0],
