@@ -13,8 +13,8 @@
 #define SINGLE 1000
 #define BATCH 1024u
 
-static struct neuron_buffer *create(struct bench *bench, enum neuron_placement placement,
-				    uint64_t size)
+static struct neuron_buffer *new_buffer(struct bench *bench, enum neuron_placement placement,
+					uint64_t size)
 {
 	struct neuron_buffer *buffer;
 
@@ -26,8 +26,8 @@ static struct neuron_buffer *create(struct bench *bench, enum neuron_placement p
 /* ns of one copy, mean of a batch, for each of BATCHES batches. */
 static void run_single(struct bench *bench, int64_t *ns, unsigned int copies)
 {
-	struct neuron_buffer *host = create(bench, NEURON_HOST, SIZE);
-	struct neuron_buffer *hbm = create(bench, NEURON_HBM, SIZE);
+	struct neuron_buffer *host = new_buffer(bench, NEURON_HOST, SIZE);
+	struct neuron_buffer *hbm = new_buffer(bench, NEURON_HBM, SIZE);
 	unsigned int i, j;
 	int64_t start;
 
@@ -67,8 +67,8 @@ void bench_instructions(struct bench *bench, const struct row *row, struct resul
 
 void bench_batch(struct bench *bench, const struct row *row, struct result *result)
 {
-	struct neuron_buffer *host = create(bench, NEURON_HOST, (uint64_t)BATCH * SIZE);
-	struct neuron_buffer *hbm = create(bench, NEURON_HBM, (uint64_t)BATCH * SIZE);
+	struct neuron_buffer *host = new_buffer(bench, NEURON_HOST, (uint64_t)BATCH * SIZE);
+	struct neuron_buffer *hbm = new_buffer(bench, NEURON_HBM, (uint64_t)BATCH * SIZE);
 	unsigned char *data = malloc((size_t)BATCH * SIZE), *back = malloc((size_t)BATCH * SIZE);
 	struct neuron_op *ops = calloc(BATCH, sizeof(*ops));
 	int64_t ns[BATCHES], start;

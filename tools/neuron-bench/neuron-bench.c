@@ -215,7 +215,7 @@ static void list(void)
 	puts("\n* only runs when named with --only");
 }
 
-static void usage(void)
+static void print_usage(void)
 {
 	printf("usage: neuron-bench [OPTION]\n"
 	       "\n"
@@ -297,7 +297,7 @@ int main(int argc, char **argv)
 			bench.rounds = (unsigned int)number;
 			break;
 		case 'h':
-			usage();
+			print_usage();
 			return tool_finish(TOOL_OK);
 		case 'V':
 			tool_print_version();

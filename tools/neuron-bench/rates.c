@@ -21,8 +21,8 @@ struct rate {
 	unsigned char *user;
 };
 
-static struct neuron_buffer *create(struct bench *bench, enum neuron_placement placement,
-				    uint32_t stack)
+static struct neuron_buffer *new_buffer(struct bench *bench, enum neuron_placement placement,
+					uint32_t stack)
 {
 	struct neuron_buffer_options options = { .size = sizeof(options), .stack = stack };
 	struct neuron_buffer *buffer;
@@ -48,9 +48,9 @@ static void setup(struct rate *rate, struct bench *bench)
 	if (neuron_device_get_info(bench->device, &info))
 		tool_die_neuron("device");
 	rate->bench = bench;
-	rate->host = create(bench, NEURON_HOST, NEURON_STACK_ANY);
-	rate->hbm = create(bench, NEURON_HBM, 0);
-	rate->hbm_to = create(bench, NEURON_HBM, info.num_stacks - 1);
+	rate->host = new_buffer(bench, NEURON_HOST, NEURON_STACK_ANY);
+	rate->hbm = new_buffer(bench, NEURON_HBM, 0);
+	rate->hbm_to = new_buffer(bench, NEURON_HBM, info.num_stacks - 1);
 	rate->user = malloc(SIZE);
 	if (!rate->user)
 		tool_die(TOOL_FAILED, "out of memory");

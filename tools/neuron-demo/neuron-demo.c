@@ -112,7 +112,7 @@ static void copy(struct chip *chip, const char *what, struct neuron_buffer *dst,
 	report(chip, what, size, end - start, view(dst, scratch, size), crc);
 }
 
-static void fill(struct chip *chip, uint64_t size)
+static void run_fill(struct chip *chip, uint64_t size)
 {
 	uint32_t pattern = FILL_PATTERN;
 	int64_t start, end;
@@ -151,7 +151,7 @@ static void one_size(struct chip *chip, uint64_t size)
 	uint32_t crc;
 	void *data;
 
-	fill(chip, size);
+	run_fill(chip, size);
 
 	tool_random(chip->from, size, size + chip->index);
 	crc = tool_crc(chip->from, size);
@@ -171,8 +171,8 @@ static void one_size(struct chip *chip, uint64_t size)
 	user(chip, size, tool_crc(chip->from, size));
 }
 
-static struct neuron_buffer *buffer(struct chip *chip, enum neuron_placement placement,
-				    uint64_t size, uint32_t stack)
+static struct neuron_buffer *new_buffer(struct chip *chip, enum neuron_placement placement,
+					uint64_t size, uint32_t stack)
 {
 	struct neuron_buffer_options options = {
 		.size = sizeof(options),
@@ -218,10 +218,10 @@ static unsigned int run(unsigned int index, uint64_t max_size, unsigned int *tra
 	chip.to = malloc(max_size);
 	if (!chip.from || !chip.to)
 		tool_die(TOOL_FAILED, "out of memory");
-	chip.host_in = buffer(&chip, NEURON_HOST, max_size, 0);
-	chip.host_out = buffer(&chip, NEURON_HOST, max_size, 0);
-	chip.hbm_a = buffer(&chip, NEURON_HBM, max_size, 0);
-	chip.hbm_b = buffer(&chip, NEURON_HBM, max_size, info.num_stacks - 1);
+	chip.host_in = new_buffer(&chip, NEURON_HOST, max_size, 0);
+	chip.host_out = new_buffer(&chip, NEURON_HOST, max_size, 0);
+	chip.hbm_a = new_buffer(&chip, NEURON_HBM, max_size, 0);
+	chip.hbm_b = new_buffer(&chip, NEURON_HBM, max_size, info.num_stacks - 1);
 
 	warm_up(&chip, max_size);
 	for (i = 0; i < SIZES; i++)
@@ -240,7 +240,7 @@ static unsigned int run(unsigned int index, uint64_t max_size, unsigned int *tra
 	return chip.wrong;
 }
 
-static void usage(void)
+static void print_usage(void)
 {
 	printf("usage: neuron-demo [OPTION]\n"
 	       "\n"
@@ -276,7 +276,7 @@ int main(int argc, char **argv)
 				tool_die(TOOL_USAGE, "size '%s': 4K to 64M are possible", optarg);
 			break;
 		case 'h':
-			usage();
+			print_usage();
 			return tool_finish(TOOL_OK);
 		case 'V':
 			tool_print_version();

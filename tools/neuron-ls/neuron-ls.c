@@ -25,7 +25,7 @@ struct device {
 	char error[320];
 };
 
-static void usage(void)
+static void print_usage(void)
 {
 	printf("usage: neuron-ls [OPTION]\n"
 	       "\n"
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
 			json = 1;
 			break;
 		case 'h':
-			usage();
+			print_usage();
 			return tool_finish(TOOL_OK);
 		case 'V':
 			tool_print_version();
