@@ -69,10 +69,13 @@ typedef struct TrnGeneration {
 typedef struct TrnNotificRing {
     uint32_t base_lo, base_hi, size, head;
     uint32_t other[6];
+    uint32_t wraps;             /* passes begun since the ring was switched on */
 } TrnNotificRing;
 
 typedef struct TrnNotific {
     TrnNotificRing ring[TRN_NOTIFIC_NUM_RINGS];
+    uint64_t posted, dropped;
+    bool used;                  /* some register was written since the reset */
 } TrnNotific;
 
 /* 256 events and 256 semaphores. */
@@ -86,12 +89,24 @@ typedef struct TrnCore {
     TrnSync sync;
     TrnNotific notific;
     uint64_t pe[TRN2_PE_ROW_GROUPS][TRN2_PE_GROUPS][3]; /* matmul, load, idle */
+    int64_t pe_epoch_ns;        /* virtual time when the counters were last 0 */
 } TrnCore;
 
 typedef struct TrnTopSp {
     TrnSync sync;
     TrnNotific notific;
 } TrnTopSp;
+
+/* Firmware and telemetry properties, and MISC RAM words forced to a value. */
+#define TRN_FW_MAX_PROPS 64
+#define TRN_FW_MAX_OVERRIDES 16
+typedef struct TrnFwProps {
+    uint64_t v[TRN_FW_MAX_PROPS];   /* TrnFwProp, fw.h */
+    struct {
+        uint32_t offset, value;
+    } override[TRN_FW_MAX_OVERRIDES];
+    unsigned num_overrides;
+} TrnFwProps;
 
 struct TrnDeviceClass {
     PCIDeviceClass parent_class;
@@ -149,6 +164,7 @@ struct TrnDevice {
     uint32_t msix_vectors;      /* 0: no MSI-X */
     uint32_t routing_id;        /* UINT32_MAX: next free one */
     uint64_t serial;            /* 0: derived from routing id */
+    TrnFwProps fw_props;        /* fw.c owns them, usable before realize */
     uint64_t reorder_seed;      /* 0: in order */
     bool ext;                   /* BAR2 present */
 };
@@ -185,8 +201,8 @@ void trn_ext_reset(TrnDevice *d);
 /* An unmasked event of the device: route, set pending bits, send MSI-X. */
 void trn_ext_event(TrnDevice *d, unsigned engine, unsigned slot);
 
-/* fw.c */
-void trn_fw_init(TrnDevice *d);
+/* fw.c; the vmstate is of TrnFw */
+bool trn_fw_init(TrnDevice *d, Error **errp);   /* routing id and serial, too */
 void trn_fw_exit(TrnDevice *d);
 void trn_fw_reset(TrnDevice *d);            /* cold reset: firmware boots again */
 uint32_t trn_fw_read(TrnDevice *d, unsigned index, uint32_t offset);
@@ -198,6 +214,7 @@ extern const VMStateDescription vmstate_trn_fw;
 
 /* tpb.c */
 bool trn_tpb_init(TrnDevice *d, Error **errp);
+void trn_tpb_reset(TrnDevice *d);           /* cold reset: SBUF contents, too */
 void trn_tpb_reset_core(TrnDevice *d, unsigned core);
 void trn_tpb_reset_top_sp(TrnDevice *d, unsigned n);
 /* index: core, or TRN_MAX_CORES + TOP_SP; offset inside the sync region */
@@ -212,8 +229,15 @@ extern const VMStateDescription vmstate_trn_top_sp;
 #define TRN_NOTIFIC_ENGINE 64
 uint32_t trn_notific_read(TrnDevice *d, unsigned index, uint32_t offset);
 void trn_notific_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value);
-/* Appends one 16-byte entry; false when the ring is off or unreachable. */
+/*
+ * Appends one 16-byte entry (format: notific.c); the phase bit is put in here.
+ * False when the ring is off or unreachable. Cheap to ask before: _enabled.
+ */
 bool trn_notific_post(TrnDevice *d, TrnNotific *n, unsigned ring, const uint32_t entry[4]);
+static inline bool trn_notific_enabled(const TrnNotific *n, unsigned ring)
+{
+    return n->used && n->ring[ring].size;
+}
 void trn_notific_reset(TrnNotific *n);
 extern const VMStateDescription vmstate_trn_notific;
 
@@ -222,5 +246,10 @@ uint32_t trn_sdma_read(TrnDevice *d, unsigned engine, uint32_t offset);
 void trn_sdma_write(TrnDevice *d, unsigned engine, uint32_t offset, uint32_t value);
 uint32_t trn_fis_read(TrnDevice *d, unsigned engine, uint32_t offset);
 void trn_fis_write(TrnDevice *d, unsigned engine, uint32_t offset, uint32_t value);
+/* SDMA wrapper, FIS and NOTIFIC registers of the engine to their reset values */
+void trn_sdma_reset_engine(TrnDevice *d, unsigned engine);
+
+/* hmp.c: "engine-state" property, and what "info pic" prints of a chip */
+void trn_hmp_class_init(ObjectClass *oc);
 
 #endif
