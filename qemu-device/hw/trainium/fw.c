@@ -38,8 +38,9 @@
 #define TRN_POWER_SAMPLE_MS 50
 #define TRN_HEARTBEAT_MS 100
 
-/* How many chips of this process have a routing id. */
-static uint8_t routing_id_users[TRN_ROUTING_IDS];
+/* How many chips of this process have a routing id; who waits for one. */
+static unsigned routing_id_users[TRN_ROUTING_IDS];
+static GPtrArray *routing_id_waiters;
 
 static const char *const phase_names[TRN_FW_NUM_PHASES] = {
     [TRN_FW_BOOT] = "boot",
@@ -465,31 +466,36 @@ void trn_fw_prop_changed(TrnDevice *d, TrnFwProp p)
 
 /* --- Life cycle ------------------------------------------------------------ */
 
-static bool trn_fw_take_routing_id(TrnDevice *d, Error **errp)
+/*
+ * A chip without a routing id gets one at the first reset, when all chips of
+ * the command line have taken theirs: in their order, the lowest free one.
+ */
+static bool trn_fw_want_routing_id(TrnDevice *d, Error **errp)
 {
     if (d->routing_id == UINT32_MAX) {
+        unsigned taken = 0;
+
         for (unsigned i = 0; i < TRN_ROUTING_IDS; i++) {
-            if (!routing_id_users[i]) {
-                d->routing_id = i;
-                break;
-            }
+            taken += !!routing_id_users[i];
         }
-        if (d->routing_id == UINT32_MAX) {
+        if (!routing_id_waiters) {
+            routing_id_waiters = g_ptr_array_new();
+        }
+        if (taken + routing_id_waiters->len >= TRN_ROUTING_IDS) {
             error_setg(errp, "all %u routing ids are taken", TRN_ROUTING_IDS);
             return false;
         }
-    } else if (d->routing_id >= TRN_ROUTING_IDS) {
+        g_ptr_array_add(routing_id_waiters, d);
+        return true;
+    }
+    if (d->routing_id >= TRN_ROUTING_IDS) {
         error_setg(errp, "routing-id has to be 0..%u", TRN_ROUTING_IDS - 1);
         return false;
-    } else if (routing_id_users[d->routing_id]) {
+    }
+    if (routing_id_users[d->routing_id]++) {
         warn_report("routing-id %u is used by more than one chip",
                     d->routing_id);
     }
-    if (routing_id_users[d->routing_id] == UINT8_MAX) {
-        error_setg(errp, "too many chips with routing-id %u", d->routing_id);
-        return false;
-    }
-    routing_id_users[d->routing_id]++;
     return true;
 }
 
@@ -505,15 +511,29 @@ static uint64_t trn_fw_default_serial(TrnDevice *d)
     return (uint64_t)hi << 32 | (0x10000u + d->routing_id);
 }
 
+static void trn_fw_assign_ids(void)
+{
+    while (routing_id_waiters && routing_id_waiters->len) {
+        TrnDevice *d = g_ptr_array_index(routing_id_waiters, 0);
+        unsigned id = 0;
+
+        while (id < TRN_ROUTING_IDS - 1 && routing_id_users[id]) {
+            id++;
+        }
+        if (routing_id_users[id]++) {
+            warn_report("no routing id is left, %u is used twice", id);
+        }
+        d->routing_id = id;
+        g_ptr_array_remove_index(routing_id_waiters, 0);
+    }
+}
+
 bool trn_fw_init(TrnDevice *d, Error **errp)
 {
     TrnFw *fw;
 
-    if (!trn_fw_take_routing_id(d, errp)) {
+    if (!trn_fw_want_routing_id(d, errp)) {
         return false;
-    }
-    if (!d->serial) {
-        d->serial = trn_fw_default_serial(d);
     }
     fw = g_new0(TrnFw, 1);
     fw->dev = d;
@@ -530,13 +550,21 @@ void trn_fw_exit(TrnDevice *d)
     timer_free(d->fw->timer);
     g_free(d->fw);
     d->fw = NULL;
-    routing_id_users[d->routing_id]--;
+    if (d->routing_id < TRN_ROUTING_IDS) {
+        routing_id_users[d->routing_id]--;
+    } else {
+        g_ptr_array_remove(routing_id_waiters, d);
+    }
 }
 
 void trn_fw_reset(TrnDevice *d)
 {
     TrnFw *fw = d->fw;
 
+    trn_fw_assign_ids();
+    if (!d->serial) {
+        d->serial = trn_fw_default_serial(d);
+    }
     memset(fw->ram, 0, sizeof(fw->ram));
     memset(fw->profile, 0, sizeof(fw->profile));
     fw->rung = 0;
@@ -555,6 +583,8 @@ static int trn_fw_pre_save(void *opaque)
     TrnFw *fw = opaque;
 
     memcpy(fw->telemetry, fw->dev->fw_props.v, sizeof(fw->telemetry));
+    fw->routing_id = fw->dev->routing_id;
+    fw->serial = fw->dev->serial;
     return 0;
 }
 
@@ -562,6 +592,14 @@ static int trn_fw_post_load(void *opaque, int version_id)
 {
     TrnFw *fw = opaque;
 
+    if (fw->routing_id != fw->dev->routing_id ||
+        fw->serial != fw->dev->serial) {
+        error_report("trainium: the chip has routing-id %u, serial %#" PRIx64
+                     " here, but %u and %#" PRIx64 " in the incoming state",
+                     fw->dev->routing_id, fw->dev->serial, fw->routing_id,
+                     fw->serial);
+        return -EINVAL;
+    }
     if (fw->phase >= TRN_FW_NUM_PHASES || fw->rung > UINT8_MAX) {
         return -EINVAL;
     }
@@ -587,6 +625,8 @@ const VMStateDescription vmstate_trn_fw = {
     .pre_save = trn_fw_pre_save,
     .post_load = trn_fw_post_load,
     .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(routing_id, TrnFw),
+        VMSTATE_UINT64(serial, TrnFw),
         VMSTATE_TIMER_PTR(timer, TrnFw),
         VMSTATE_UINT32_ARRAY(ram, TrnFw, TRN_FW_RAM_SIZE / 4),
         VMSTATE_UINT32(phase, TrnFw),

@@ -37,6 +37,8 @@ struct TrnFw {
     uint64_t messages, failed_messages, crc_errors, metrics;
     uint64_t device_resets, core_resets;
     /* migration only */
+    uint32_t routing_id;
+    uint64_t serial;
     uint64_t telemetry[TRN_FW_MAX_PROPS];
 };
 
