@@ -14,8 +14,8 @@
  *           23:16  code, depends on the type
  *           15:0   source: DMA engine, core, or TOP_SP
  *   word 1  depends on the type
- *   word 2  time in ns, low half          (virtual clock)
- *   word 3  time in ns, high half
+ *   word 2  model clock in ns, low half
+ *   word 3  model clock in ns, high half
  *
  *   DMA trace (in slot 0 of the engine's own block): code 23:20 is the queue
  *   and code bit 16 says that the packet failed; word 1 is its length in bytes.
@@ -29,7 +29,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/log.h"
-#include "qemu/timer.h"
 #include "udma.h"
 #include "trace.h"
 
@@ -138,7 +137,7 @@ bool trn_notific_post(TrnDevice *d, TrnNotific *n, unsigned ring,
                       const uint32_t entry[4])
 {
     TrnNotificRing *r;
-    uint32_t buf[4], head, word0;
+    uint32_t buf[TRN_NQ_ENTRY_SIZE / 4], head, word0;
     uint64_t addr;
     bool ok;
 
@@ -157,9 +156,9 @@ bool trn_notific_post(TrnDevice *d, TrnNotific *n, unsigned ring,
         word0 |= TRN_NQ_OVERFLOW;
     }
     buf[0] = cpu_to_le32(word0);
-    for (unsigned i = 1; i < 4; i++) {
-        buf[i] = cpu_to_le32(entry[i]);
-    }
+    buf[1] = cpu_to_le32(entry[1]);
+    buf[2] = cpu_to_le32((uint32_t)d->clock_ns);
+    buf[3] = cpu_to_le32(d->clock_ns >> 32);
     ok = trn_notific_valid(r) && trn_notific_memory(d, addr) &&
          trn_axi_write(d, addr, buf, sizeof(buf));
     trace_trn_notific_post(d->routing_id, addr, word0, entry[1], ok);
