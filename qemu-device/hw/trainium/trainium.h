@@ -182,6 +182,7 @@ struct TrnDevice {
     uint32_t pending_lo_latch;
     uint32_t route[TRN_EXT_MAX_ENGINES * TRN_EXT_ROUTE_SLOTS];
     uint64_t clock_ns;          /* model clock: end of the last accounted work */
+    uint64_t stack_bytes[TRN_MAX_STACKS];   /* accounted so far */
     uint32_t clock_hi_latch;
 
     /* properties */
@@ -283,8 +284,9 @@ extern const VMStateDescription vmstate_trn_top_sp;
 uint32_t trn_notific_read(TrnDevice *d, unsigned index, uint32_t offset);
 void trn_notific_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value);
 /*
- * Appends one 16-byte entry (format: notific.c); the phase bit is put in here.
- * False when the ring is off or unreachable. Cheap to ask before: _enabled.
+ * Appends one 16-byte entry (format: notific.c) with type, code, source and
+ * word 1 of @entry; the rest is put in here. False when the ring is off or
+ * unreachable. Cheap to ask before: _enabled.
  */
 bool trn_notific_post(TrnDevice *d, TrnNotific *n, unsigned ring, const uint32_t entry[4]);
 static inline bool trn_notific_enabled(const TrnNotific *n, unsigned ring)
