@@ -83,7 +83,8 @@
 #define TRN_MSG_SIZE(h)			((h) >> 16)
 #define TRN_MSG_HEADER(seq, cmd, size)	((seq) | (cmd) << 8 | (unsigned int)(size) << 16)
 #define TRN_MSG_REQUEST_HDR_SIZE	8u
-#define TRN_MSG_RESPONSE_HDR_SIZE	4u
+#define TRN_MSG_RESPONSE_HDR_SIZE	4u	/* in host memory */
+#define TRN_MSG_RAM_RESPONSE_HDR_SIZE	8u	/* in MISC RAM: with a CRC */
 #define TRN_MSG_MAX_SIZE		65535u
 #define TRN_MSG_MAX_READ_REGS		100u
 
