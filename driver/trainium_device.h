@@ -5,7 +5,10 @@
  *
  *   trn_device.reset_lock (rwsem)  queues run under read, a reset is the writer
  *   trn_queue.lock (mutex)         the rings of a queue, its list of jobs
+ *   trn_engine.lock (mutex)        registers of an engine, who owns its rings
  *   trn_hbm.lock (mutex)           allocator of a stack
+ *   trn_device.fw_lock (mutex)     the firmware's mailbox and reset request
+ *   trn_engine.irq_lock (spinlock, irq-safe)   handler against ring teardown
  *   trn_queue.fence_lock (spinlock, irq-safe)  fences and counters of a queue
  */
 #ifndef TRAINIUM_DEVICE_H
@@ -36,6 +39,13 @@
 struct trn_device;
 struct trn_engine;
 struct trn_queue;
+struct trn_ring;			/* trainium_ring.h */
+
+/* A part of BAR0 that is mapped; the whole BAR would be 4 GiB of mappings. */
+struct trn_window {
+	u32 offset;
+	u32 size;
+};
 
 /**
  * struct trn_hw - what differs between generations (trainium_hw.c)
@@ -51,6 +61,9 @@ struct trn_queue;
  * @host_window: AXI base of host memory
  * @host_bits: width of a host address in that window, the DMA mask
  * @misc_offset: MISC RAM in BAR0
+ * @windows: parts of BAR0 that the driver uses
+ * @num_windows: number of them
+ * @regs_size: bytes BAR0 has to have
  * @engine_offset: BAR0 offset of an engine's block
  * @fis_offset: BAR0 offset of a data engine's FIS block
  * @hbm_axi: AXI base of a stack
@@ -73,6 +86,9 @@ struct trn_hw {
 	u64 host_window;
 	unsigned int host_bits;
 	u32 misc_offset;
+	const struct trn_window *windows;
+	unsigned int num_windows;
+	u64 regs_size;
 	u32 (*engine_offset)(unsigned int engine);
 	u32 (*fis_offset)(unsigned int engine);
 	u64 (*hbm_axi)(unsigned int stack);
@@ -86,63 +102,31 @@ struct trn_hw {
 extern const struct trn_hw trn_hw_trainium2;
 
 /**
- * struct trn_ring - one hardware queue pair with its memory (trainium_udma.c)
- *
- * Owned by one queue; everything but @done is protected by the queue's lock.
- */
-struct trn_ring {
-	struct trn_engine *engine;
-	/** @index: queue pair in the engine, 0..15 */
-	unsigned int index;
-	/** @size: descriptors in each of both rings */
-	u32 size;
-	/** @next: slot written next */
-	u32 next;
-	/** @rung: slot up to which the doorbell was rung */
-	u32 rung;
-	/** @ring_id: ring id of @next, 0..3 */
-	u32 ring_id;
-	/** @free_at: slots up to here are free again (from completed markers) */
-	u32 retired;
-	/** @m2s: source descriptors, four words each */
-	__le32 *m2s;
-	/** @s2m: destination descriptors */
-	__le32 *s2m;
-	/**
-	 * @done: completion word; the device writes the number of the newest
-	 * marker that has been reached
-	 */
-	u64 *done;
-	/** @marker: numbers that markers copy from, one for each slot of the ring */
-	u64 *marker;
-	dma_addr_t m2s_dma, s2m_dma, done_dma, marker_dma;
-	/** @last: number of the newest marker written */
-	u64 last;
-	/** @marker_slot: for each marker in flight, the slot behind it */
-	u32 *marker_slot;
-	/** @queue: owner, for the interrupt handler; RCU */
-	struct trn_queue *queue;
-	void *mem;
-	dma_addr_t mem_dma;
-	size_t mem_size;
-	/** @doorbell_m2s: tail increment registers */
-	void __iomem *doorbell_m2s;
-	void __iomem *doorbell_s2m;
-};
-
-/**
  * struct trn_engine - one UDMA engine
  */
 struct trn_engine {
 	struct trn_device *tdev;
+	/** @id: number in the chip, data engines first */
 	unsigned int id;
+	/** @regs: register block; touched under drm_dev_enter() only */
 	void __iomem *regs;
-	/** @lock: protects @rings_used and register sequences of the engine */
+	/** @fis: FIS block, NULL for a host engine */
+	void __iomem *fis;
+	/** @lock: register sequences of the engine, @rings_used */
 	struct mutex lock;
-	/** @rings_used: bit q: queue pair q is owned by @ring[q] */
+	/** @rings_used: bit q: queue pair q is taken */
 	u32 rings_used;
+	/**
+	 * @irq_lock: protects @ring. The interrupt handler calls the owner of
+	 * a ring under it, so a ring that was taken out is not in use by a
+	 * handler any more.
+	 */
+	spinlock_t irq_lock;
+	/** @ring: rings in use, by queue pair */
 	struct trn_ring *ring[TRN_QUEUES_PER_ENGINE];
+	/** @bytes: moved since probe; counted by the submit path */
 	atomic64_t bytes;
+	/** @resets: times the engine was reset to recover it */
 	atomic64_t resets;
 };
 
@@ -162,7 +146,8 @@ struct trn_device {
 	struct pci_dev *pdev;
 	const struct trn_hw *hw;
 
-	void __iomem *regs;		/* BAR0 */
+	void __iomem **windows;		/* BAR0, one for each hw->windows */
+	void __iomem *misc;		/* MISC RAM, in one of them */
 	void __iomem *ext;		/* BAR2 with our extension, or NULL */
 	u32 ext_features;
 	resource_size_t hbm_phys;	/* BAR4, 0 if not there */
@@ -185,7 +170,8 @@ struct trn_device {
 	/* reset (trainium_device.c) */
 	struct rw_semaphore reset_lock;
 	atomic64_t reset_count;
-	bool broken;			/* a reset failed; only a rebind helps */
+	bool broken;			/* not usable: a reset failed, or PCI recovery runs */
+	struct workqueue_struct *reset_wq;
 	struct work_struct reset_work;
 
 	/* all queues (trainium_queue.c) */
@@ -222,38 +208,22 @@ int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u32 map);
 u32 trn_fw_read(struct trn_device *tdev, u32 offset);
 int trn_fw_telemetry(struct trn_device *tdev, struct drm_trainium_query_telemetry *t);
 
-/* trainium_udma.c */
-void trn_udma_init_engine(struct trn_engine *engine);
-/*
- * Takes a free queue pair of the engine, gives it memory and starts it.
- * -ENOSPC: none free. @slots: descriptors, power of two.
- */
-struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
-				 struct trn_queue *queue);
-void trn_ring_destroy(struct trn_ring *ring);
-/* Starts the queue pair anew and empty; @done and @last stay. Lock held. */
-int trn_ring_reset(struct trn_ring *ring);
-/* True when any side of the engine is in the abort state. @cause: M2S errors | S2M errors << 32 */
-bool trn_engine_aborted(struct trn_engine *engine, u64 *cause);
-/*
- * Brings an engine back after an abort or a hang: all its queue pairs are
- * reset, then change_state = normal. Rings of other queues on the engine are
- * reported through trn_queue_ring_lost().
- */
-int trn_engine_recover(struct trn_engine *engine);
-/* Descriptors that may be written now, marker included. Updates @retired. */
-u32 trn_ring_space(struct trn_ring *ring);
-/* One pair of descriptors; @len 1..65536; @flags: TRN_RING_*. */
-#define TRN_RING_DMB		BIT(0)	/* starts after all before it have ended */
-void trn_ring_copy(struct trn_ring *ring, u64 dst, u64 src, u32 len, u32 flags);
-/* Marker: when all before it have ended, *done becomes the number returned. */
-u64 trn_ring_marker(struct trn_ring *ring, bool irq);
-/* Rings the doorbells for all written since the last kick. */
-void trn_ring_kick(struct trn_ring *ring);
-static inline u64 trn_ring_done(const struct trn_ring *ring)
+/* True when the device does not answer any more (surprise removal). */
+bool trn_device_gone(struct trn_device *tdev);
+/* Registers at an offset of BAR0, NULL when no window holds them. */
+void __iomem *trn_device_regs(struct trn_device *tdev, u32 offset, u32 size);
+
+/* An address of the DMA API as the engines see it. */
+static inline u64 trn_host_axi(const struct trn_device *tdev, dma_addr_t addr)
 {
-	return le64_to_cpu((__force __le64)READ_ONCE(*ring->done));
+	return addr | tdev->hw->host_window;
 }
+
+/* trainium_udma.c; rings: trainium_ring.h */
+int trn_udma_init(struct trn_device *tdev);
+void trn_udma_init_engine(struct trn_engine *engine);
+bool trn_engine_aborted(struct trn_engine *engine, u64 *cause);
+int trn_engine_recover(struct trn_engine *engine);
 
 /* trainium_irq.c */
 int trn_irq_init(struct trn_device *tdev);
@@ -267,9 +237,18 @@ void trn_irq_restore(struct trn_device *tdev);	/* after a device reset */
 int trn_hbm_init(struct trn_device *tdev);
 void trn_hbm_fini(struct trn_device *tdev);
 
-/* trainium_queue.c: called by the interrupt handler and by recovery */
-void trn_queue_ring_done(struct trn_ring *ring);	/* hard irq context */
-void trn_queue_engine_error(struct trn_engine *engine);	/* hard irq context */
+/*
+ * trainium_queue.c: called by the interrupt handler and by recovery.
+ *
+ * trn_queue_ring_done() and trn_queue_engine_error() run in hard interrupt
+ * context, the first under trn_engine.irq_lock. trn_queue_ring_lost() runs
+ * under trn_engine.lock for every ring of an engine that was reset: the ring
+ * is stopped and what was in it is lost; the owner fails or repeats its jobs
+ * and calls trn_ring_reset() from a context that may take the queue's lock.
+ * None of them may take a queue's lock themselves.
+ */
+void trn_queue_ring_done(struct trn_ring *ring);
+void trn_queue_engine_error(struct trn_engine *engine);
 void trn_queue_ring_lost(struct trn_ring *ring);
 int trn_queues_init(struct trn_device *tdev);
 void trn_queues_fini(struct trn_device *tdev);
