@@ -9,7 +9,12 @@
  *   trn_hbm.lock (mutex)           allocator of a stack
  *   trn_device.fw_lock (mutex)     the firmware's mailbox and reset request
  *   trn_engine.irq_lock (spinlock, irq-safe)   handler against ring teardown
- *   trn_queue.fence_lock (spinlock, irq-safe)  fences and counters of a queue
+ *   trn_fence_ctx.lock (spinlock, irq-safe)  fences and counters of a queue
+ *
+ * Fences are signalled under the first three. So while one of them is held no
+ * memory is allocated with GFP_KERNEL (bring what is needed), and user memory
+ * is not touched, not even through copy_from_user(): it may sleep for as long
+ * as the owner of that memory likes.
  */
 #ifndef TRAINIUM_DEVICE_H
 #define TRAINIUM_DEVICE_H
@@ -34,7 +39,9 @@
 #include "regs/udma_desc.h"
 
 #define TRN_MAX_STACKS 8
+#define TRN_MAX_ENGINES 256
 #define TRN_MAX_DIES 4
+#define TRN_MAX_ROUTING_IDS 64
 
 struct trn_device;
 struct trn_engine;
@@ -131,6 +138,17 @@ struct trn_engine {
 };
 
 /**
+ * struct trn_vector - one interrupt vector (trainium_irq.c)
+ */
+struct trn_vector {
+	struct trn_device *tdev;
+	unsigned int index;
+	/** @pending: this vector's part of trn_device.pending */
+	void *pending;
+	char name[32];
+};
+
+/**
  * struct trn_hbm - allocator of one stack (trainium_hbm.c)
  */
 struct trn_hbm {
@@ -157,6 +175,7 @@ struct trn_device {
 	/* firmware, read once at probe (trainium_fw.c) */
 	u32 fw_api_version, fw_build, routing_id;
 	u64 serial;
+	bool routing_id_claimed;
 	struct mutex fw_lock;
 
 	struct trn_engine *engines;
@@ -164,8 +183,11 @@ struct trn_device {
 
 	/* interrupts (trainium_irq.c) */
 	unsigned int num_vectors;	/* 0: polling */
-	void *pending;
+	struct trn_vector *vectors;
+	atomic_t next_vector;
+	void *pending;			/* area that the device sets bits in */
 	dma_addr_t pending_dma;
+	size_t pending_size;
 
 	/* reset (trainium_device.c) */
 	struct rw_semaphore reset_lock;
@@ -174,19 +196,22 @@ struct trn_device {
 	struct workqueue_struct *reset_wq;
 	struct work_struct reset_work;
 
+	/* buffers with a mapping for DMA (trainium_gem.c) */
+	struct mutex bos_lock;
+	struct list_head bos;
+
 	/* all queues (trainium_queue.c) */
 	struct mutex queues_lock;
 	struct list_head queues;
+	wait_queue_head_t queues_wait;	/* a queue has been torn down */
 	struct trn_queue *clear_queue;	/* zeroes HBM */
-	struct workqueue_struct *wq;	/* timeouts, dependencies, recovery */
-};
+	void *zeroes;			/* TRN_PATTERN_SIZE bytes */
+	dma_addr_t zeroes_dma;
+	struct workqueue_struct *wq;	/* completion, dependencies, teardown */
 
-/* Per open file (trainium_queue.c) */
-struct trn_file {
-	struct trn_device *tdev;
-	struct xarray queues;		/* id -> struct trn_queue */
-	struct mutex lock;
-	unsigned int num_rings;
+	/* recovery of engines (trainium_recover.c), on reset_wq */
+	struct work_struct recover_work;
+	DECLARE_BITMAP(recover_engines, TRN_MAX_ENGINES);
 };
 
 static inline struct trn_device *to_trn_device(struct drm_device *drm)
@@ -195,12 +220,13 @@ static inline struct trn_device *to_trn_device(struct drm_device *drm)
 }
 
 /* trainium_device.c */
-int trn_device_init(struct trn_device *tdev);
+int trn_device_init(struct trn_device *tdev, unsigned int vectors);
 void trn_device_fini(struct trn_device *tdev);
+void trn_device_shutdown(struct trn_device *tdev);
 int trn_device_reset(struct trn_device *tdev, const char *why);
-int trn_core_reset(struct trn_device *tdev, unsigned int core);
-/* Asks for a device reset from a context that cannot wait for it. */
 void trn_device_schedule_reset(struct trn_device *tdev);
+extern const struct pci_error_handlers trn_pci_error_handlers;
+extern const struct dev_pm_ops trn_pm_ops;
 
 /* trainium_fw.c */
 int trn_fw_wait_ready(struct trn_device *tdev);
@@ -221,21 +247,33 @@ static inline u64 trn_host_axi(const struct trn_device *tdev, dma_addr_t addr)
 
 /* trainium_udma.c; rings: trainium_ring.h */
 int trn_udma_init(struct trn_device *tdev);
+void trn_udma_quiesce(struct trn_device *tdev);
 void trn_udma_init_engine(struct trn_engine *engine);
 bool trn_engine_aborted(struct trn_engine *engine, u64 *cause);
 int trn_engine_recover(struct trn_engine *engine);
+int trn_core_reset(struct trn_device *tdev, unsigned int core);
 
 /* trainium_irq.c */
-int trn_irq_init(struct trn_device *tdev);
+int trn_irq_init(struct trn_device *tdev, unsigned int max);
 void trn_irq_fini(struct trn_device *tdev);
-/* Route and unmask, or mask, the completion interrupt of a ring. */
+void trn_irq_restore(struct trn_device *tdev);
+void trn_irq_init_engine(struct trn_engine *engine);
+void trn_irq_route_ring(struct trn_ring *ring);
 void trn_irq_enable_ring(struct trn_ring *ring);
 void trn_irq_disable_ring(struct trn_ring *ring);
-void trn_irq_restore(struct trn_device *tdev);	/* after a device reset */
 
-/* trainium_hbm.c */
+/* trainium_debugfs.c, trainium_sysfs.c */
+void trn_debugfs_init(struct trn_device *tdev);
+extern const struct attribute_group *trn_sysfs_groups[];
+
+/* trainium_hbm.c, trainium_gem.c */
 int trn_hbm_init(struct trn_device *tdev);
-void trn_hbm_fini(struct trn_device *tdev);
+int trn_gem_init(struct trn_device *tdev);
+/* Unmaps all buffers; the engines are stopped, the device is unplugged. */
+void trn_gem_fini(struct trn_device *tdev);
+struct drm_gem_object *trn_gem_prime_import_sg_table(struct drm_device *drm,
+						     struct dma_buf_attachment *attach,
+						     struct sg_table *sgt);
 
 /*
  * trainium_queue.c: called by the interrupt handler and by recovery.
@@ -250,13 +288,20 @@ void trn_hbm_fini(struct trn_device *tdev);
 void trn_queue_ring_done(struct trn_ring *ring);
 void trn_queue_engine_error(struct trn_engine *engine);
 void trn_queue_ring_lost(struct trn_ring *ring);
+/* After the engines work; before any file can be opened. */
 int trn_queues_init(struct trn_device *tdev);
+/* At unbind, after drm_dev_unplug() and trn_queues_stop(). Sleeps. */
 void trn_queues_fini(struct trn_device *tdev);
-/* All jobs fail with @err, all waiters wake; rings are re-made after. */
+/*
+ * Under reset_lock for write. stop: all jobs fail with @err, -ECANCELED or
+ * -ENODEV, and all waiters wake; memory stays until the engines are known to
+ * be stopped. restart: the engines work again; rings are started anew.
+ */
 void trn_queues_stop(struct trn_device *tdev, int err);
 void trn_queues_restart(struct trn_device *tdev);
 int trn_file_open(struct drm_device *drm, struct drm_file *file);
 void trn_file_close(struct drm_device *drm, struct drm_file *file);
+void trn_show_fdinfo(struct drm_printer *p, struct drm_file *file);
 
 int trn_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file);
 int trn_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);
