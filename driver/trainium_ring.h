@@ -84,6 +84,8 @@ struct trn_ring {
 	struct trn_queue *queue;
 	/** @vector: interrupt vector that its completions use */
 	unsigned int vector;
+	/** @irq_enabled: its completions may interrupt; trn_engine.irq_lock */
+	bool irq_enabled;
 	/** @mem: coherent memory of both rings, markers and @done */
 	void *mem;
 	/** @mem_dma: bus address of @mem */
@@ -95,6 +97,7 @@ struct trn_ring {
 struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 				 struct trn_queue *queue);
 void trn_ring_destroy(struct trn_ring *ring);
+void trn_ring_stop(struct trn_ring *ring);
 int trn_ring_reset(struct trn_ring *ring);
 
 /**
