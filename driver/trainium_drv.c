@@ -87,6 +87,7 @@ static const struct drm_driver trn_drm_driver = {
 	.open = trn_file_open,
 	.postclose = trn_file_close,
 	.show_fdinfo = trn_show_fdinfo,
+	.gem_prime_import_sg_table = trn_gem_prime_import_sg_table,
 	.ioctls = trn_ioctls,
 	.num_ioctls = ARRAY_SIZE(trn_ioctls),
 	.fops = &trn_fops,
@@ -127,9 +128,12 @@ static int trn_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = trn_hbm_init(tdev);
 	if (ret)
 		goto err_device;
+	ret = trn_gem_init(tdev);
+	if (ret)
+		goto err_device;
 	ret = trn_queues_init(tdev);
 	if (ret)
-		goto err_hbm;
+		goto err_gem;
 
 	trn_debugfs_init(tdev);
 	/* What a slot reset restores */
@@ -150,8 +154,8 @@ static int trn_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 err_queues:
 	trn_udma_quiesce(tdev);
 	trn_queues_fini(tdev);
-err_hbm:
-	trn_hbm_fini(tdev);
+err_gem:
+	trn_gem_fini(tdev);
 err_device:
 	trn_device_fini(tdev);
 	return ret;
@@ -169,7 +173,7 @@ static void trn_pci_remove(struct pci_dev *pdev)
 	trn_queues_stop(tdev, -ENODEV);
 	up_write(&tdev->reset_lock);
 	trn_queues_fini(tdev);
-	trn_hbm_fini(tdev);
+	trn_gem_fini(tdev);
 	trn_device_fini(tdev);
 }
 

@@ -4,6 +4,7 @@
 #include <linux/bits.h>
 #include <linux/sizes.h>
 
+#include "regs/iofic.h"
 #include "trainium_device.h"
 
 /* First FIS block to the end of the last one of an engine group. */
