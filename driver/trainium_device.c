@@ -415,6 +415,7 @@ void trn_device_fini(struct trn_device *tdev)
 		cancel_work_sync(&tdev->reset_work);
 	pci_clear_master(tdev->pdev);
 	trn_irq_fini(tdev);
+	trn_ring_test_fini(tdev);
 	if (tdev->routing_id_claimed)
 		xa_erase(&trn_chips, tdev->routing_id);
 	tdev->routing_id_claimed = false;

@@ -78,7 +78,8 @@ struct trn_window {
  * @engine_core: core of an engine, ~0u for host engines
  * @engine_has_host: the engine reaches host memory
  * @device_index: vendor's device number from the routing id
- * @reset_map: core-reset map of a core
+ * @engine_cores: cores whose reset, of all of them, resets an engine (bits)
+ * @reset_map: the firmware's core-reset map for cores (bits)
  */
 struct trn_hw {
 	const char *name;
@@ -103,7 +104,8 @@ struct trn_hw {
 	unsigned int (*engine_core)(unsigned int engine);
 	bool (*engine_has_host)(unsigned int engine);
 	unsigned int (*device_index)(unsigned int routing_id);
-	u32 (*reset_map)(unsigned int core);
+	u32 (*engine_cores)(unsigned int engine);
+	u32 (*reset_map)(u32 cores);
 };
 
 extern const struct trn_hw trn_hw_trainium2;
@@ -179,6 +181,8 @@ struct trn_device {
 	struct mutex fw_lock;
 
 	struct trn_engine *engines;
+	struct trn_ring *test_ring;	/* proves that an engine works */
+	struct mutex test_lock;		/* inside trn_engine.lock */
 	struct trn_hbm hbm[TRN_MAX_STACKS];
 
 	/* interrupts (trainium_irq.c) */

@@ -6,17 +6,20 @@
 #include <linux/delay.h>
 #include <linux/io.h>
 #include <linux/ktime.h>
+#include <linux/module.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "trainium_device.h"
 
-/* Time the firmware may take from power-on until it answers */
-#define TRN_FW_BOOT_MS		30000
-/* Time after which a reset request that was not taken is given again */
-#define TRN_FW_DEVICE_RESET_MS	30000
-#define TRN_FW_CORE_RESET_MS	10000
+static unsigned int fw_timeout_ms = 30000;
+module_param(fw_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(fw_timeout_ms, "How long the firmware may take to boot, or for a device reset (default: 30000)");
+
+/* A core reset is less work. */
+#define TRN_FW_CORE_RESET_PART	3
+/* A reset request that was not taken is given again. */
 #define TRN_FW_RESET_TRIES	2
 
 /* Polls start this fine and get slower up to the second value. */
@@ -89,7 +92,7 @@ int trn_fw_wait_ready(struct trn_device *tdev)
 {
 	int ret;
 
-	ret = trn_fw_wait_status(tdev, TRN_FW_BOOT_MS);
+	ret = trn_fw_wait_status(tdev, fw_timeout_ms);
 	if (ret)
 		return ret;
 
@@ -142,14 +145,17 @@ static int trn_fw_reset_once(struct trn_device *tdev, u32 kind, u32 map,
  */
 int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u32 map)
 {
-	unsigned int timeout_ms = kind == TRN_RESET_DEVICE ?
-				  TRN_FW_DEVICE_RESET_MS : TRN_FW_CORE_RESET_MS;
+	unsigned int timeout_ms = READ_ONCE(fw_timeout_ms);
 	unsigned int i;
 	int ret;
 
+	if (kind == TRN_RESET_CORE)
+		timeout_ms /= TRN_FW_CORE_RESET_PART;
+
 	mutex_lock(&tdev->fw_lock);
 	for (i = 0; i < TRN_FW_RESET_TRIES; i++) {
-		ret = trn_fw_reset_once(tdev, kind, map, timeout_ms);
+		ret = trn_fw_reset_once(tdev, kind, map,
+					timeout_ms / TRN_FW_RESET_TRIES);
 		if (ret != -ETIMEDOUT)
 			break;
 	}

@@ -12,7 +12,9 @@
 #include "trainium_ring.h"
 
 /* How long a stopped queue may take to end what it has begun */
-#define TRN_RING_DRAIN_US	10000
+#define TRN_RING_DRAIN_US	10000u
+/* How long a single marker may take */
+#define TRN_RING_TEST_US	100000u
 
 static void __iomem *trn_ring_m2s(const struct trn_ring *ring)
 {
@@ -98,25 +100,32 @@ static void trn_ring_empty(struct trn_ring *ring)
 	ring->seen = ring->last;
 }
 
-static void trn_ring_free(struct trn_ring *ring)
+static void trn_ring_place(struct trn_ring *ring, struct trn_engine *engine,
+			   unsigned int index)
+{
+	ring->engine = engine;
+	ring->index = index;
+	ring->doorbell_m2s = trn_ring_m2s(ring) + TRN_UDMA_Q_TAIL_INC;
+	ring->doorbell_s2m = trn_ring_s2m(ring) + TRN_UDMA_Q_TAIL_INC;
+}
+
+static void trn_ring_free(struct trn_device *tdev, struct trn_ring *ring)
 {
 	if (ring->mem)
-		dma_free_coherent(ring->engine->tdev->drm.dev, ring->mem_size,
+		dma_free_coherent(tdev->drm.dev, ring->mem_size,
 				  ring->mem, ring->mem_dma);
 	kfree(ring->marker_end);
 	kfree(ring);
 }
 
-static struct trn_ring *trn_ring_alloc(struct trn_engine *engine, u32 slots)
+static struct trn_ring *trn_ring_alloc(struct trn_device *tdev, u32 slots)
 {
 	size_t done = trn_ring_done_offset(slots);
-	struct trn_device *tdev = engine->tdev;
 	struct trn_ring *ring;
 
 	ring = kzalloc(sizeof(*ring), GFP_KERNEL);
 	if (!ring)
 		return NULL;
-	ring->engine = engine;
 	ring->mask = slots - 1;
 	ring->shift = ilog2(slots);
 	ring->mem_size = done + L1_CACHE_BYTES;
@@ -125,7 +134,7 @@ static struct trn_ring *trn_ring_alloc(struct trn_engine *engine, u32 slots)
 	ring->mem = dma_alloc_coherent(tdev->drm.dev, ring->mem_size,
 				       &ring->mem_dma, GFP_KERNEL);
 	if (!ring->marker_end || !ring->mem) {
-		trn_ring_free(ring);
+		trn_ring_free(tdev, ring);
 		return NULL;
 	}
 
@@ -153,41 +162,41 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 {
 	struct trn_device *tdev = engine->tdev;
 	struct trn_ring *ring;
+	unsigned int index;
 	int idx, ret = 0;
 
 	if (!is_power_of_2(slots) || slots < TRN_RING_MIN_SLOTS ||
 	    slots > TRN_RING_MAX_SLOTS || !tdev->hw->engine_has_host(engine->id))
 		return ERR_PTR(-EINVAL);
 
-	ring = trn_ring_alloc(engine, slots);
+	ring = trn_ring_alloc(tdev, slots);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	ring->queue = queue;
 
 	if (!drm_dev_enter(&tdev->drm, &idx)) {
-		trn_ring_free(ring);
+		trn_ring_free(tdev, ring);
 		return ERR_PTR(-ENODEV);
 	}
 
 	mutex_lock(&engine->lock);
-	ring->index = ffz(engine->rings_used);
-	if (ring->index >= TRN_QUEUES_PER_ENGINE) {
+	index = ffz(engine->rings_used);
+	if (index >= TRN_QUEUES_PER_ENGINE) {
 		ret = -ENOSPC;
 	} else {
-		engine->rings_used |= BIT(ring->index);
-		ring->doorbell_m2s = trn_ring_m2s(ring) + TRN_UDMA_Q_TAIL_INC;
-		ring->doorbell_s2m = trn_ring_s2m(ring) + TRN_UDMA_Q_TAIL_INC;
+		engine->rings_used |= BIT(index);
+		trn_ring_place(ring, engine, index);
 		trn_irq_route_ring(ring);
 		trn_ring_start(ring);
 		spin_lock_irq(&engine->irq_lock);
-		engine->ring[ring->index] = ring;
+		engine->ring[index] = ring;
 		spin_unlock_irq(&engine->irq_lock);
 	}
 	mutex_unlock(&engine->lock);
 	drm_dev_exit(idx);
 
 	if (ret) {
-		trn_ring_free(ring);
+		trn_ring_free(tdev, ring);
 		return ERR_PTR(ret);
 	}
 	return ring;
@@ -222,7 +231,7 @@ void trn_ring_destroy(struct trn_ring *ring)
 	engine->rings_used &= ~BIT(ring->index);
 	mutex_unlock(&engine->lock);
 
-	trn_ring_free(ring);
+	trn_ring_free(engine->tdev, ring);
 }
 
 /**
@@ -248,4 +257,65 @@ int trn_ring_reset(struct trn_ring *ring)
 	mutex_unlock(&engine->lock);
 	drm_dev_exit(idx);
 	return 0;
+}
+
+/**
+ * trn_ring_test_init - memory for trn_ring_test()
+ * @tdev: device
+ *
+ * It is taken beforehand, because recovery must not wait for memory.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int trn_ring_test_init(struct trn_device *tdev)
+{
+	tdev->test_ring = trn_ring_alloc(tdev, TRN_RING_MIN_SLOTS);
+	return tdev->test_ring ? 0 : -ENOMEM;
+}
+
+/**
+ * trn_ring_test_fini - undo trn_ring_test_init()
+ * @tdev: device
+ */
+void trn_ring_test_fini(struct trn_device *tdev)
+{
+	if (tdev->test_ring)
+		trn_ring_free(tdev, tdev->test_ring);
+	tdev->test_ring = NULL;
+}
+
+/**
+ * trn_ring_test - does an engine move data?
+ * @engine: the engine, all of its queue pairs stopped; its lock is held
+ *
+ * A single marker through queue pair 0, whose owner starts it anew after.
+ * An engine that cannot reach the host is not tested.
+ */
+bool trn_ring_test(struct trn_engine *engine)
+{
+	struct trn_device *tdev = engine->tdev;
+	struct trn_ring *ring = tdev->test_ring;
+	unsigned int us;
+	bool done;
+	u64 number;
+
+	lockdep_assert_held(&engine->lock);
+	if (!tdev->hw->engine_has_host(engine->id))
+		return true;
+
+	mutex_lock(&tdev->test_lock);
+	trn_ring_place(ring, engine, 0);
+	trn_ring_empty(ring);
+	trn_ring_start(ring);
+	number = trn_ring_marker(ring, false);
+	trn_ring_kick(ring);
+	for (us = 0; us < TRN_RING_TEST_US; us += 20) {
+		done = trn_ring_done(ring) >= number;
+		if (done)
+			break;
+		usleep_range(20, 40);
+	}
+	trn_ring_stop(ring);
+	mutex_unlock(&tdev->test_lock);
+	return done;
 }

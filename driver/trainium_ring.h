@@ -98,6 +98,9 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 				 struct trn_queue *queue);
 void trn_ring_destroy(struct trn_ring *ring);
 void trn_ring_stop(struct trn_ring *ring);
+int trn_ring_test_init(struct trn_device *tdev);
+void trn_ring_test_fini(struct trn_device *tdev);
+bool trn_ring_test(struct trn_engine *engine);
 int trn_ring_reset(struct trn_ring *ring);
 
 /**

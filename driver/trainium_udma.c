@@ -32,6 +32,9 @@
 #define TRN_PREF_3		0x4181u
 #define TRN_SDMA_BEATS		0x26u
 
+/* How long a change of state may take */
+#define TRN_STATE_US		1000u
+
 #define TRN_IOFIC_CTL_ERRORS	(TRN_IOFIC_CTL_POSEDGE | TRN_IOFIC_CTL_MASK_MSIX)
 /* Causes of the secondary groups that stop the engine; a 0 bit does */
 #define TRN_ABORT_A		0xf0000000u
@@ -165,7 +168,7 @@ void trn_udma_init_engine(struct trn_engine *engine)
  * trn_udma_init - find the engines' registers
  * @tdev: device with its windows mapped
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, or -ENXIO when the generation's tables are wrong.
  */
 int trn_udma_init(struct trn_device *tdev)
 {
@@ -191,8 +194,12 @@ int trn_udma_init(struct trn_device *tdev)
 		engine->regs = trn_device_regs(tdev, hw->engine_offset(i), TRN_ENGINE_SIZE);
 		if (i < hw->num_data_engines)
 			engine->fis = trn_device_regs(tdev, hw->fis_offset(i), TRN_FIS_SIZE);
+		if (!engine->regs || (i < hw->num_data_engines && !engine->fis))
+			return -ENXIO;
 	}
-	return 0;
+
+	ret = drmm_mutex_init(&tdev->drm, &tdev->test_lock);
+	return ret ?: trn_ring_test_init(tdev);
 }
 
 /* State registers that say abort; all ones is a device that is gone. */
@@ -249,4 +256,197 @@ void trn_udma_quiesce(struct trn_device *tdev)
 				trn_ring_stop(engine->ring[q]);
 		mutex_unlock(&engine->lock);
 	}
+}
+
+/* Stops every queue pair, whoever owns it, and takes the engine out of abort. */
+static bool trn_engine_restart(struct trn_engine *engine)
+{
+	unsigned int q, us;
+
+	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++) {
+		const u32 m2s = TRN_UDMA_M2S_Q(q), s2m = TRN_UDMA_S2M_Q(q);
+
+		trn_write(engine, m2s + TRN_UDMA_Q_CFG, TRN_UDMA_Q_CFG_RESET);
+		trn_write(engine, s2m + TRN_UDMA_Q_CFG, TRN_UDMA_Q_CFG_RESET);
+		trn_write(engine, m2s + TRN_UDMA_M2S_Q_SW_CTRL, TRN_UDMA_Q_SW_CTRL_RESET);
+		trn_write(engine, s2m + TRN_UDMA_S2M_Q_SW_CTRL, TRN_UDMA_Q_SW_CTRL_RESET);
+		trn_write(engine, m2s + TRN_UDMA_Q_LEN, 0);
+		trn_write(engine, s2m + TRN_UDMA_Q_LEN, 0);
+	}
+
+	/* Causes that stay set would not make an edge when they come again. */
+	trn_iofic_write(engine, TRN_IOFIC_SECONDARY(TRN_IOFIC_A), TRN_IOFIC_CAUSE, 0);
+	trn_iofic_write(engine, TRN_IOFIC_SECONDARY(TRN_IOFIC_B), TRN_IOFIC_CAUSE, 0);
+	trn_iofic_write(engine, TRN_IOFIC_SECONDARY(TRN_IOFIC_C), TRN_IOFIC_CAUSE, 0);
+	trn_iofic_write(engine, TRN_IOFIC_PRIMARY(TRN_IOFIC_D), TRN_IOFIC_CAUSE, 0);
+
+	trn_write(engine, TRN_UDMA_M2S_CHANGE_STATE, TRN_UDMA_CHANGE_NORMAL);
+	trn_write(engine, TRN_UDMA_S2M_CHANGE_STATE, TRN_UDMA_CHANGE_NORMAL);
+
+	for (us = 0; us < TRN_STATE_US; us += 10) {
+		if (!trn_state_aborted(trn_read(engine, TRN_UDMA_M2S_STATE)) &&
+		    !trn_state_aborted(trn_read(engine, TRN_UDMA_S2M_STATE)))
+			return true;
+		udelay(10);
+	}
+	return false;
+}
+
+/* Tells the owners that what was in their rings is lost. */
+static void trn_engine_rings_lost(struct trn_engine *engine)
+{
+	unsigned int q;
+
+	lockdep_assert_held(&engine->lock);
+	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++)
+		if (engine->ring[q])
+			trn_queue_ring_lost(engine->ring[q]);
+	atomic64_inc(&engine->resets);
+}
+
+/* One rung of the ladder: 0, or -EIO when it has not helped. */
+static int trn_engine_try(struct trn_engine *engine, bool init)
+{
+	if (init)
+		trn_udma_init_engine(engine);
+	return trn_engine_restart(engine) && trn_ring_test(engine) ? 0 : -EIO;
+}
+
+/* Is the engine reset with these cores? A host engine only with all of its. */
+static bool trn_engine_in(struct trn_engine *engine, u32 cores)
+{
+	u32 own = engine->tdev->hw->engine_cores(engine->id);
+
+	return (own & cores) == own;
+}
+
+/* Has the firmware reset cores, and initialises what that resets. */
+static int trn_cores_reset(struct trn_device *tdev, u32 cores, const char *why)
+{
+	const struct trn_hw *hw = tdev->hw;
+	struct trn_engine *engine;
+	unsigned int i;
+	int ret;
+
+	/* Quiet first, so that nothing is cut off in the middle of a write. */
+	for (i = 0; i < hw->num_engines; i++) {
+		engine = &tdev->engines[i];
+		if (!trn_engine_in(engine, cores))
+			continue;
+		mutex_lock(&engine->lock);
+		trn_engine_restart(engine);
+		mutex_unlock(&engine->lock);
+	}
+
+	ret = trn_fw_request_reset(tdev, TRN_RESET_CORE, hw->reset_map(cores));
+	trace_trn_reset(tdev, "core", cores, why, ret);
+
+	for (i = 0; i < hw->num_engines; i++) {
+		engine = &tdev->engines[i];
+		if (!trn_engine_in(engine, cores))
+			continue;
+		mutex_lock(&engine->lock);
+		if (!ret)
+			trn_udma_init_engine(engine);
+		trn_engine_rings_lost(engine);
+		mutex_unlock(&engine->lock);
+	}
+	return ret;
+}
+
+/**
+ * trn_core_reset - reset a core and its engines through the firmware
+ * @tdev: device
+ * @core: number of the core
+ *
+ * Jobs on the core's engines end with -ECANCELED; others are not disturbed.
+ *
+ * Return: 0, -ENODEV, -EIO when the device is broken, -ETIMEDOUT when the
+ * firmware does not answer; a device reset follows then.
+ */
+int trn_core_reset(struct trn_device *tdev, unsigned int core)
+{
+	int idx, ret = -EIO;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	down_read(&tdev->reset_lock);
+	if (!READ_ONCE(tdev->broken))
+		ret = trn_cores_reset(tdev, BIT(core), "asked for by a program");
+	up_read(&tdev->reset_lock);
+	if (ret == -ETIMEDOUT)
+		trn_device_schedule_reset(tdev);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+/**
+ * trn_engine_recover - bring an engine back after an abort or a hang
+ * @engine: the engine; trn_device.reset_lock is held for reading
+ *
+ * Each step is tried when the one before has not helped:
+ *
+ * 1. reset all 16 queue pairs, forget the causes, state "normal";
+ * 2. initialise the engine again;
+ * 3. have the firmware reset the engine's core;
+ * 4. device reset.
+ *
+ * A step has helped when the engine copies a word from host memory to host
+ * memory: that a register says "normal" is not enough for a hung engine.
+ * All rings on the engine, or on the core's engines, are reported through
+ * trn_queue_ring_lost().
+ *
+ * Return: 0; -ENODEV when the device is gone; -EIO when a device reset was
+ * asked for.
+ */
+int trn_engine_recover(struct trn_engine *engine)
+{
+	struct trn_device *tdev = engine->tdev;
+	u64 cause = 0;
+	int idx, ret;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+
+	trn_engine_aborted(engine, &cause);
+	trace_trn_engine_error(tdev, engine->id, cause);
+
+	mutex_lock(&engine->lock);
+	ret = trn_engine_try(engine, false);
+	trace_trn_reset(tdev, "engine", engine->id, "queues", ret);
+	if (ret) {
+		ret = trn_engine_try(engine, true);
+		trace_trn_reset(tdev, "engine", engine->id, "init", ret);
+	}
+	if (!ret)
+		trn_engine_rings_lost(engine);
+	mutex_unlock(&engine->lock);
+
+	if (!ret) {
+		drm_warn(&tdev->drm, "engine %u recovered, cause m2s %#010x s2m %#010x\n",
+			 engine->id, lower_32_bits(cause), upper_32_bits(cause));
+		goto out;
+	}
+
+	if (trn_device_gone(tdev)) {
+		ret = -ENODEV;
+		goto out;
+	}
+
+	drm_warn(&tdev->drm, "engine %u does not come back, resetting its core\n", engine->id);
+	ret = trn_cores_reset(tdev, tdev->hw->engine_cores(engine->id), "engine hangs");
+	if (!ret) {
+		mutex_lock(&engine->lock);
+		ret = trn_engine_try(engine, false);
+		mutex_unlock(&engine->lock);
+	}
+	if (ret && ret != -ENODEV) {
+		drm_err(&tdev->drm, "engine %u does not come back, resetting the device\n",
+			engine->id);
+		trn_device_schedule_reset(tdev);
+		ret = -EIO;
+	}
+out:
+	drm_dev_exit(idx);
+	return ret;
 }
