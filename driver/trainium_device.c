@@ -227,10 +227,9 @@ static int trn_device_bring_up(struct trn_device *tdev)
 
 static void trn_device_uevent(struct trn_device *tdev, const char *what)
 {
-	char count[40], result[40];
-	char *env[] = { result, count, NULL };
+	char count[40];
+	char *env[3] = { (char *)what, count };
 
-	snprintf(result, sizeof(result), "%s", what);
 	snprintf(count, sizeof(count), "RESET_COUNT=%llu",
 		 (u64)atomic64_read(&tdev->reset_count));
 	kobject_uevent_env(&tdev->drm.accel->kdev->kobj, KOBJ_CHANGE, env);

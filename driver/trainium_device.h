@@ -154,7 +154,7 @@ struct trn_vector {
  * struct trn_hbm - allocator of one stack (trainium_hbm.c)
  */
 struct trn_hbm {
-	struct mutex lock;
+	struct mutex lock;		/* everything here */
 	struct drm_mm mm;
 	u64 size;
 	u64 free;
@@ -178,7 +178,7 @@ struct trn_device {
 	u32 fw_api_version, fw_build, routing_id;
 	u64 serial;
 	bool routing_id_claimed;
-	struct mutex fw_lock;
+	struct mutex fw_lock;		/* one request of the firmware at a time */
 
 	struct trn_engine *engines;
 	struct trn_ring *test_ring;	/* proves that an engine works */

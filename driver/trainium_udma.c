@@ -283,11 +283,11 @@ static bool trn_engine_restart(struct trn_engine *engine)
 	trn_write(engine, TRN_UDMA_M2S_CHANGE_STATE, TRN_UDMA_CHANGE_NORMAL);
 	trn_write(engine, TRN_UDMA_S2M_CHANGE_STATE, TRN_UDMA_CHANGE_NORMAL);
 
-	for (us = 0; us < TRN_STATE_US; us += 10) {
+	for (us = 0; us < TRN_STATE_US; us += 20) {
 		if (!trn_state_aborted(trn_read(engine, TRN_UDMA_M2S_STATE)) &&
 		    !trn_state_aborted(trn_read(engine, TRN_UDMA_S2M_STATE)))
 			return true;
-		udelay(10);
+		usleep_range(20, 40);
 	}
 	return false;
 }
