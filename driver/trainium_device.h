@@ -78,8 +78,8 @@ struct trn_window {
  * @engine_core: core of an engine, ~0u for host engines
  * @engine_has_host: the engine reaches host memory
  * @device_index: vendor's device number from the routing id
- * @engine_cores: cores whose reset, of all of them, resets an engine (bits)
- * @reset_map: the firmware's core-reset map for cores (bits)
+ * @core_map: the firmware's map to reset a core and all that belongs to it
+ * @engine_bit: the bit in such a map that resets an engine
  */
 struct trn_hw {
 	const char *name;
@@ -104,8 +104,8 @@ struct trn_hw {
 	unsigned int (*engine_core)(unsigned int engine);
 	bool (*engine_has_host)(unsigned int engine);
 	unsigned int (*device_index)(unsigned int routing_id);
-	u32 (*engine_cores)(unsigned int engine);
-	u32 (*reset_map)(u32 cores);
+	u64 (*core_map)(unsigned int core);
+	u64 (*engine_bit)(unsigned int engine);
 };
 
 extern const struct trn_hw trn_hw_trainium2;
@@ -234,7 +234,7 @@ extern const struct dev_pm_ops trn_pm_ops;
 
 /* trainium_fw.c */
 int trn_fw_wait_ready(struct trn_device *tdev);
-int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u32 map);
+int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u64 map);
 u32 trn_fw_read(struct trn_device *tdev, u32 offset);
 int trn_fw_telemetry(struct trn_device *tdev, struct drm_trainium_query_telemetry *t);
 

@@ -19,8 +19,6 @@ MODULE_PARM_DESC(fw_timeout_ms, "How long the firmware may take to boot, or for 
 
 /* A core reset is less work. */
 #define TRN_FW_CORE_RESET_PART	3
-/* A reset request that was not taken is given again. */
-#define TRN_FW_RESET_TRIES	2
 
 /* Polls start this fine and get slower up to the second value. */
 #define TRN_FW_POLL_MIN_US	100
@@ -51,8 +49,20 @@ static void trn_fw_poll_sleep(unsigned int *us)
 	*us = min(*us * 2, TRN_FW_POLL_MAX_US);
 }
 
-/* Waits until the status register says ready. */
-static int trn_fw_wait_status(struct trn_device *tdev, unsigned int timeout_ms)
+/* What a wait is for */
+enum trn_fw_state {
+	TRN_FW_ANSWERS,		/* MISC RAM can be read and written */
+	TRN_FW_READY,		/* and the status says so */
+};
+
+static bool trn_fw_is(enum trn_fw_state state, u32 status, u32 id)
+{
+	return status != TRN_MISC_NOT_READY && id != TRN_MISC_NOT_READY &&
+	       (state == TRN_FW_ANSWERS || !(status & TRN_STATUS_NOT_READY));
+}
+
+static int trn_fw_wait(struct trn_device *tdev, enum trn_fw_state state,
+		       unsigned int timeout_ms)
 {
 	ktime_t end = ktime_add_ms(ktime_get(), timeout_ms);
 	unsigned int us = TRN_FW_POLL_MIN_US;
@@ -62,14 +72,16 @@ static int trn_fw_wait_status(struct trn_device *tdev, unsigned int timeout_ms)
 		u32 status = trn_fw_read(tdev, TRN_MISC_STATUS);
 		u32 id = trn_fw_read(tdev, TRN_MISC_ROUTING_ID);
 
-		if (status == ~0u && id == ~0u && (last || trn_device_gone(tdev))) {
-			drm_err(&tdev->drm, "device does not answer: status register %#x = %#010x\n",
-				TRN_MISC_STATUS, status);
-			return -ENODEV;
-		}
-		if (status != TRN_MISC_NOT_READY && id != TRN_MISC_NOT_READY &&
-		    !(status & TRN_STATUS_NOT_READY))
+		if (status == ~0u && id == ~0u) {
+			if (last || trn_device_gone(tdev)) {
+				drm_err(&tdev->drm,
+					"device does not answer: status register %#x = %#010x\n",
+					TRN_MISC_STATUS, status);
+				return -ENODEV;
+			}
+		} else if (trn_fw_is(state, status, id)) {
 			return 0;
+		}
 		if (last) {
 			drm_err(&tdev->drm,
 				"firmware is not ready after %u ms: status register %#x = %#010x, routing id %#010x\n",
@@ -92,7 +104,7 @@ int trn_fw_wait_ready(struct trn_device *tdev)
 {
 	int ret;
 
-	ret = trn_fw_wait_status(tdev, fw_timeout_ms);
+	ret = trn_fw_wait(tdev, TRN_FW_READY, READ_ONCE(fw_timeout_ms));
 	if (ret)
 		return ret;
 
@@ -105,15 +117,17 @@ int trn_fw_wait_ready(struct trn_device *tdev)
 }
 
 /* One request: 0 when the firmware has carried it out. */
-static int trn_fw_reset_once(struct trn_device *tdev, u32 kind, u32 map,
+static int trn_fw_reset_once(struct trn_device *tdev, u32 kind, u64 map,
 			     unsigned int timeout_ms)
 {
 	ktime_t end = ktime_add_ms(ktime_get(), timeout_ms);
 	unsigned int us = TRN_FW_POLL_MIN_US;
 	bool last = false;
 
-	if (kind == TRN_RESET_CORE)
-		trn_fw_write(tdev, TRN_MISC_RESET_MAP, map);
+	if (kind == TRN_RESET_CORE) {
+		trn_fw_write(tdev, TRN_MISC_RESET_MAP_HI, upper_32_bits(map));
+		trn_fw_write(tdev, TRN_MISC_RESET_MAP, lower_32_bits(map));
+	}
 	trn_fw_write(tdev, TRN_MISC_RESET, kind);
 	trn_fw_write(tdev, TRN_MISC_DOORBELL, 1);
 
@@ -139,28 +153,30 @@ static int trn_fw_reset_once(struct trn_device *tdev, u32 kind, u32 map,
  * trn_fw_request_reset - have the firmware reset the device or some cores
  * @tdev: device, under drm_dev_enter()
  * @kind: TRN_RESET_DEVICE or TRN_RESET_CORE
- * @map: for cores: what to reset
+ * @map: for cores: what to reset, from trn_hw.core_map() or engine_bit()
  *
  * Return: 0 when the firmware is ready again; -ETIMEDOUT or -ENODEV.
  */
-int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u32 map)
+int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u64 map)
 {
 	unsigned int timeout_ms = READ_ONCE(fw_timeout_ms);
-	unsigned int i;
 	int ret;
 
 	if (kind == TRN_RESET_CORE)
 		timeout_ms /= TRN_FW_CORE_RESET_PART;
 
 	mutex_lock(&tdev->fw_lock);
-	for (i = 0; i < TRN_FW_RESET_TRIES; i++) {
-		ret = trn_fw_reset_once(tdev, kind, map,
-					timeout_ms / TRN_FW_RESET_TRIES);
-		if (ret != -ETIMEDOUT)
-			break;
-	}
+	/* After a function-level reset it boots, and writes would be lost. */
+	ret = trn_fw_wait(tdev, TRN_FW_ANSWERS, timeout_ms);
+	if (ret)
+		goto unlock;
+	ret = trn_fw_reset_once(tdev, kind, map, timeout_ms / 2);
+	/* A request that was not taken is given again, once. */
+	if (ret == -ETIMEDOUT)
+		ret = trn_fw_reset_once(tdev, kind, map, timeout_ms / 2);
 	if (!ret)
-		ret = trn_fw_wait_status(tdev, timeout_ms);
+		ret = trn_fw_wait(tdev, TRN_FW_READY, timeout_ms);
+unlock:
 	mutex_unlock(&tdev->fw_lock);
 	return ret;
 }

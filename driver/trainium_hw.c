@@ -80,20 +80,20 @@ static unsigned int trn2_device_index(unsigned int routing_id)
 	       index[routing_id % ARRAY_SIZE(index)];
 }
 
-/* A host engine is reset when all cores of its engine group are. */
-static u32 trn2_engine_cores(unsigned int engine)
+/* A core, its 16 engines and its two TOP_SPs */
+static u64 trn2_core_map(unsigned int core)
 {
-	if (engine < TRN2_NUM_DATA_ENGINES)
-		return BIT(trn2_engine_core(engine));
-	return 3u << 2 * (engine - TRN2_NUM_DATA_ENGINES);
+	return BIT(core) << TRN2_RESET_MAP_TPB_SHIFT |
+	       BIT(core) << TRN2_RESET_MAP_DMA_SHIFT |
+	       BIT(core) << TRN2_RESET_MAP_TOP_SP_SHIFT;
 }
 
-/* The cores, 16 engines for each and two TOP_SPs for each */
-static u32 trn2_reset_map(u32 cores)
+/* Data engines are reset by core, host engines one by one. */
+static u64 trn2_engine_bit(unsigned int engine)
 {
-	return cores << TRN2_RESET_MAP_TPB_SHIFT |
-	       cores << TRN2_RESET_MAP_DMA_SHIFT |
-	       cores << TRN2_RESET_MAP_TOP_SP_SHIFT;
+	if (engine < TRN2_NUM_DATA_ENGINES)
+		return BIT(trn2_engine_core(engine)) << TRN2_RESET_MAP_DMA_SHIFT;
+	return BIT_ULL(TRN2_RESET_MAP_HOST_SHIFT + engine - TRN2_NUM_DATA_ENGINES);
 }
 
 const struct trn_hw trn_hw_trainium2 = {
@@ -117,8 +117,8 @@ const struct trn_hw trn_hw_trainium2 = {
 	.hbm_axi = trn2_hbm_axi,
 	.engine_stack = trn2_engine_stack,
 	.engine_core = trn2_engine_core,
-	.engine_cores = trn2_engine_cores,
 	.engine_has_host = trn2_engine_has_host,
 	.device_index = trn2_device_index,
-	.reset_map = trn2_reset_map,
+	.core_map = trn2_core_map,
+	.engine_bit = trn2_engine_bit,
 };

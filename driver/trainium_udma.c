@@ -312,16 +312,9 @@ static int trn_engine_try(struct trn_engine *engine, bool init)
 	return trn_engine_restart(engine) && trn_ring_test(engine) ? 0 : -EIO;
 }
 
-/* Is the engine reset with these cores? A host engine only with all of its. */
-static bool trn_engine_in(struct trn_engine *engine, u32 cores)
-{
-	u32 own = engine->tdev->hw->engine_cores(engine->id);
-
-	return (own & cores) == own;
-}
-
-/* Has the firmware reset cores, and initialises what that resets. */
-static int trn_cores_reset(struct trn_device *tdev, u32 cores, const char *why)
+/* Has the firmware reset what a map names, and initialises those engines. */
+static int trn_map_reset(struct trn_device *tdev, u64 map, unsigned int index,
+			 const char *why)
 {
 	const struct trn_hw *hw = tdev->hw;
 	struct trn_engine *engine;
@@ -331,19 +324,19 @@ static int trn_cores_reset(struct trn_device *tdev, u32 cores, const char *why)
 	/* Quiet first, so that nothing is cut off in the middle of a write. */
 	for (i = 0; i < hw->num_engines; i++) {
 		engine = &tdev->engines[i];
-		if (!trn_engine_in(engine, cores))
+		if (!(hw->engine_bit(i) & map))
 			continue;
 		mutex_lock(&engine->lock);
 		trn_engine_restart(engine);
 		mutex_unlock(&engine->lock);
 	}
 
-	ret = trn_fw_request_reset(tdev, TRN_RESET_CORE, hw->reset_map(cores));
-	trace_trn_reset(tdev, "core", cores, why, ret);
+	ret = trn_fw_request_reset(tdev, TRN_RESET_CORE, map);
+	trace_trn_reset(tdev, "core", index, why, ret);
 
 	for (i = 0; i < hw->num_engines; i++) {
 		engine = &tdev->engines[i];
-		if (!trn_engine_in(engine, cores))
+		if (!(hw->engine_bit(i) & map))
 			continue;
 		mutex_lock(&engine->lock);
 		if (!ret)
@@ -372,7 +365,8 @@ int trn_core_reset(struct trn_device *tdev, unsigned int core)
 		return -ENODEV;
 	down_read(&tdev->reset_lock);
 	if (!READ_ONCE(tdev->broken))
-		ret = trn_cores_reset(tdev, BIT(core), "asked for by a program");
+		ret = trn_map_reset(tdev, tdev->hw->core_map(core), core,
+				    "asked for by a program");
 	up_read(&tdev->reset_lock);
 	if (ret == -ETIMEDOUT)
 		trn_device_schedule_reset(tdev);
@@ -388,7 +382,7 @@ int trn_core_reset(struct trn_device *tdev, unsigned int core)
  *
  * 1. reset all 16 queue pairs, forget the causes, state "normal";
  * 2. initialise the engine again;
- * 3. have the firmware reset the engine's core;
+ * 3. have the firmware reset the engine's core, or the host engine alone;
  * 4. device reset.
  *
  * A step has helped when the engine copies a word from host memory to host
@@ -402,7 +396,8 @@ int trn_core_reset(struct trn_device *tdev, unsigned int core)
 int trn_engine_recover(struct trn_engine *engine)
 {
 	struct trn_device *tdev = engine->tdev;
-	u64 cause = 0;
+	u64 cause = 0, map;
+	unsigned int core;
 	int idx, ret;
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
@@ -433,8 +428,17 @@ int trn_engine_recover(struct trn_engine *engine)
 		goto out;
 	}
 
-	drm_warn(&tdev->drm, "engine %u does not come back, resetting its core\n", engine->id);
-	ret = trn_cores_reset(tdev, tdev->hw->engine_cores(engine->id), "engine hangs");
+	core = tdev->hw->engine_core(engine->id);
+	if (core < tdev->hw->num_cores) {
+		drm_warn(&tdev->drm, "engine %u does not come back, resetting core %u\n",
+			 engine->id, core);
+		map = tdev->hw->core_map(core);
+	} else {
+		drm_warn(&tdev->drm, "host engine %u does not come back, resetting it\n",
+			 engine->id);
+		map = tdev->hw->engine_bit(engine->id);
+	}
+	ret = trn_map_reset(tdev, map, core, "engine hangs");
 	if (!ret) {
 		mutex_lock(&engine->lock);
 		ret = trn_engine_try(engine, false);
