@@ -68,27 +68,32 @@ static bool trn_bar_assigned(struct pci_dev *pdev, int bar)
 	       !(pci_resource_flags(pdev, bar) & IORESOURCE_UNSET);
 }
 
+static int trn_check_regs(struct trn_device *tdev)
+{
+	u64 len = pci_resource_len(tdev->pdev, TRN_BAR_REGS);
+	bool assigned = trn_bar_assigned(tdev->pdev, TRN_BAR_REGS);
+
+	if (assigned && len >= tdev->hw->regs_size)
+		return 0;
+	drm_err(&tdev->drm,
+		"BAR%d (registers) needs %llu MiB of address space, has %llu MiB and is %s\n",
+		TRN_BAR_REGS, tdev->hw->regs_size >> 20, len >> 20,
+		assigned ? "too small" : "not assigned");
+	return -ENODEV;
+}
+
 static int trn_map_regs(struct trn_device *tdev)
 {
 	struct pci_dev *pdev = tdev->pdev;
 	const struct trn_hw *hw = tdev->hw;
-	resource_size_t start, len;
+	resource_size_t start = pci_resource_start(pdev, TRN_BAR_REGS);
 	unsigned int i;
 	int ret;
-
-	len = pci_resource_len(pdev, TRN_BAR_REGS);
-	if (!trn_bar_assigned(pdev, TRN_BAR_REGS) || len < hw->regs_size) {
-		drm_err(&tdev->drm,
-			"BAR%d (registers) needs %llu MiB of address space, has %llu MiB and is %s\n",
-			TRN_BAR_REGS, hw->regs_size >> 20, (u64)len >> 20,
-			trn_bar_assigned(pdev, TRN_BAR_REGS) ? "too small" : "not assigned");
-		return -ENODEV;
-	}
 
 	ret = pcim_request_region(pdev, TRN_BAR_REGS, "trainium");
 	if (ret) {
 		drm_err(&tdev->drm, "BAR%d (registers, %llu MiB) is in use (error %d)\n",
-			TRN_BAR_REGS, (u64)len >> 20, ret);
+			TRN_BAR_REGS, (u64)pci_resource_len(pdev, TRN_BAR_REGS) >> 20, ret);
 		return ret;
 	}
 
@@ -97,7 +102,6 @@ static int trn_map_regs(struct trn_device *tdev)
 	if (!tdev->windows)
 		return -ENOMEM;
 
-	start = pci_resource_start(pdev, TRN_BAR_REGS);
 	for (i = 0; i < hw->num_windows; i++) {
 		tdev->windows[i] = devm_ioremap(&pdev->dev, start + hw->windows[i].offset,
 						hw->windows[i].size);
@@ -166,7 +170,7 @@ static int trn_map_hbm(struct trn_device *tdev)
 	len = pci_resource_len(pdev, TRN_BAR_HBM);
 	if (!trn_bar_assigned(pdev, TRN_BAR_HBM) ||
 	    pcim_request_region(pdev, TRN_BAR_HBM, "trainium")) {
-		drm_info(&tdev->drm, "BAR%d (HBM, %llu MiB) is not assigned: HBM cannot be mapped\n",
+		drm_info(&tdev->drm, "BAR%d (HBM, %llu MiB) is not assigned or in use: programs cannot map HBM\n",
 			 TRN_BAR_HBM, (u64)len >> 20);
 		return 0;
 	}
@@ -343,7 +347,7 @@ static void trn_device_free_wq(struct drm_device *drm, void *wq)
 
 /**
  * trn_device_init - bring a new device up
- * @tdev: device with pdev and hw set, the PCI function enabled
+ * @tdev: device with pdev and hw set
  * @vectors: most interrupt vectors to use, -1 for the driver's choice
  *
  * Return: 0, or an error with the reason in the log and nothing to undo
@@ -359,7 +363,8 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	ret = drmm_mutex_init(&tdev->drm, &tdev->fw_lock);
 	if (ret)
 		return ret;
-	tdev->reset_wq = alloc_ordered_workqueue("trainium-reset/%s", WQ_MEM_RECLAIM,
+	tdev->reset_wq = alloc_ordered_workqueue("trainium-reset/%s",
+						 WQ_MEM_RECLAIM | WQ_FREEZABLE,
 						 pci_name(pdev));
 	if (!tdev->reset_wq)
 		return -ENOMEM;
@@ -367,6 +372,14 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	if (ret)
 		return ret;
 
+	ret = trn_check_regs(tdev);
+	if (ret)
+		return ret;
+	ret = pcim_enable_device(pdev);
+	if (ret) {
+		drm_err(&tdev->drm, "cannot be enabled (error %d)\n", ret);
+		return ret;
+	}
 	ret = trn_map_regs(tdev);
 	if (ret)
 		return ret;

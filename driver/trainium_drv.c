@@ -116,12 +116,6 @@ static int trn_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return -ENODEV;
 	}
 
-	ret = pcim_enable_device(pdev);
-	if (ret) {
-		drm_err(&tdev->drm, "cannot be enabled (error %d): is a BAR not assigned?\n", ret);
-		return ret;
-	}
-
 	ret = trn_device_init(tdev, vectors);
 	if (ret)
 		goto err_device;
@@ -153,6 +147,7 @@ static int trn_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 err_queues:
 	trn_udma_quiesce(tdev);
+	trn_irq_fini(tdev);
 	trn_queues_fini(tdev);
 err_gem:
 	trn_gem_fini(tdev);
@@ -169,6 +164,7 @@ static void trn_pci_remove(struct pci_dev *pdev)
 	drm_dev_unplug(&tdev->drm);
 	/* The hardware first, so that it is quiet when memory is given back. */
 	trn_udma_quiesce(tdev);
+	trn_irq_fini(tdev);
 	down_write(&tdev->reset_lock);
 	trn_queues_stop(tdev, -ENODEV);
 	up_write(&tdev->reset_lock);
