@@ -13,6 +13,7 @@
 #include <linux/io.h>
 #include <linux/kobject.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/pci.h>
 #include <linux/pm.h>
 
@@ -176,6 +177,8 @@ static int trn_map_hbm(struct trn_device *tdev)
 	}
 	tdev->hbm_phys = start;
 	tdev->hbm_phys_size = len;
+	/* A chip with a smaller BAR shows an equal part of each stack. */
+	tdev->hbm_pitch = div_u64(len, hw->num_stacks);
 	/* Without this, mappings of user space would be uncached, only slower. */
 	if (devm_arch_io_reserve_memtype_wc(&pdev->dev, start, len))
 		drm_dbg(&tdev->drm, "BAR%d is not write-combined\n", TRN_BAR_HBM);

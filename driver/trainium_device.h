@@ -64,7 +64,7 @@ struct trn_window {
  * @num_stacks: HBM stacks
  * @num_dies: dies
  * @hbm_size: bytes of a stack on silicon (the extension may say less)
- * @hbm_window: pitch of the stacks in BAR4, bytes
+ * @hbm_window: address space of a stack, bytes
  * @host_window: AXI base of host memory
  * @host_bits: width of a host address in that window, the DMA mask
  * @misc_offset: MISC RAM in BAR0
@@ -172,6 +172,7 @@ struct trn_device {
 	u32 ext_features;
 	resource_size_t hbm_phys;	/* BAR4, 0 if not there */
 	resource_size_t hbm_phys_size;
+	u64 hbm_pitch;			/* from stack to stack in BAR4 */
 	u64 hbm_stack_size;
 
 	/* firmware, read once at probe (trainium_fw.c) */
