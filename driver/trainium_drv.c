@@ -198,7 +198,20 @@ static struct pci_driver trn_pci_driver = {
 		.probe_type = PROBE_PREFER_ASYNCHRONOUS,
 	},
 };
-module_pci_driver(trn_pci_driver);
+
+static int __init trn_init(void)
+{
+	return pci_register_driver(&trn_pci_driver);
+}
+module_init(trn_init);
+
+static void __exit trn_exit(void)
+{
+	pci_unregister_driver(&trn_pci_driver);
+	/* Fences and queues are freed by RCU callbacks that are code of this module. */
+	rcu_barrier();
+}
+module_exit(trn_exit);
 
 MODULE_AUTHOR("The authors of the open Trainium stack");
 MODULE_DESCRIPTION("AWS Trainium accelerators");
