@@ -148,41 +148,48 @@ static void trn_map_ext(struct trn_device *tdev)
 	tdev->ext_features = readl(ext + TRN_EXT_FEATURES);
 }
 
-/* HBM: its size, and the BAR that shows it to the CPU, which may be missing. */
-static int trn_map_hbm(struct trn_device *tdev)
+/* The BAR that shows HBM to the CPU; it may be missing. */
+static void trn_map_hbm(struct trn_device *tdev)
+{
+	struct pci_dev *pdev = tdev->pdev;
+	resource_size_t start = pci_resource_start(pdev, TRN_BAR_HBM);
+	resource_size_t len = pci_resource_len(pdev, TRN_BAR_HBM);
+
+	if (!trn_bar_assigned(pdev, TRN_BAR_HBM) ||
+	    pcim_request_region(pdev, TRN_BAR_HBM, "trainium")) {
+		drm_info(&tdev->drm, "BAR%d (HBM, %llu MiB) is not assigned or in use: programs cannot map HBM\n",
+			 TRN_BAR_HBM, (u64)len >> 20);
+		return;
+	}
+	tdev->hbm_phys = start;
+	tdev->hbm_phys_size = len;
+	/* A chip with a smaller BAR shows an equal part of each stack. */
+	tdev->hbm_pitch = div_u64(len, tdev->hw->num_stacks);
+	/* Without this, mappings of user space would be uncached, only slower. */
+	if (devm_arch_io_reserve_memtype_wc(&pdev->dev, start, len))
+		drm_dbg(&tdev->drm, "BAR%d is not write-combined\n", TRN_BAR_HBM);
+}
+
+/* The extension says how large the stacks are; silicon has what it has. */
+static int trn_size_hbm(struct trn_device *tdev)
 {
 	const struct trn_hw *hw = tdev->hw;
-	struct pci_dev *pdev = tdev->pdev;
-	resource_size_t start, len;
 	u64 size = 0;
 
 	if (tdev->ext)
 		size = readl(tdev->ext + TRN_EXT_HBM_SIZE_LO) |
 		       (u64)readl(tdev->ext + TRN_EXT_HBM_SIZE_HI) << 32;
-	tdev->hbm_stack_size = size ?: hw->hbm_size;
-	if (tdev->hbm_stack_size > hw->hbm_window ||
-	    tdev->hbm_stack_size <= 2 * TRN_HBM_FW_CARVEOUT) {
-		drm_err(&tdev->drm, "HBM stacks of %llu bytes cannot be\n",
-			tdev->hbm_stack_size);
-		return -ENODEV;
-	}
+	if (!size)
+		size = hw->hbm_size;
+	/* A window smaller than that belongs to a smaller chip. */
+	if (!tdev->ext && tdev->hbm_pitch)
+		size = min(size, tdev->hbm_pitch);
 
-	start = pci_resource_start(pdev, TRN_BAR_HBM);
-	len = pci_resource_len(pdev, TRN_BAR_HBM);
-	if (!trn_bar_assigned(pdev, TRN_BAR_HBM) ||
-	    pcim_request_region(pdev, TRN_BAR_HBM, "trainium")) {
-		drm_info(&tdev->drm, "BAR%d (HBM, %llu MiB) is not assigned or in use: programs cannot map HBM\n",
-			 TRN_BAR_HBM, (u64)len >> 20);
+	tdev->hbm_stack_size = size;
+	if (size <= hw->hbm_window && size > 2 * TRN_HBM_FW_CARVEOUT)
 		return 0;
-	}
-	tdev->hbm_phys = start;
-	tdev->hbm_phys_size = len;
-	/* A chip with a smaller BAR shows an equal part of each stack. */
-	tdev->hbm_pitch = div_u64(len, hw->num_stacks);
-	/* Without this, mappings of user space would be uncached, only slower. */
-	if (devm_arch_io_reserve_memtype_wc(&pdev->dev, start, len))
-		drm_dbg(&tdev->drm, "BAR%d is not write-combined\n", TRN_BAR_HBM);
-	return 0;
+	drm_err(&tdev->drm, "HBM stacks of %llu bytes cannot be\n", size);
+	return -ENODEV;
 }
 
 /* Takes the routing id for this chip; a chip that has it already keeps it. */
@@ -387,7 +394,8 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	if (ret)
 		return ret;
 	trn_map_ext(tdev);
-	ret = trn_map_hbm(tdev);
+	trn_map_hbm(tdev);
+	ret = trn_size_hbm(tdev);
 	if (ret)
 		return ret;
 
