@@ -196,6 +196,7 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 	INIT_DELAYED_WORK(&q->watchdog, trn_queue_watchdog);
 	timer_setup(&q->poll, trn_queue_poll, 0);
 	q->tdev = tdev;
+	q->drm = &tdev->drm;
 	q->file = file;
 	q->inline_done = true;
 
