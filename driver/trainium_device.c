@@ -239,10 +239,11 @@ static int trn_device_bring_up(struct trn_device *tdev)
 	       -ENODEV : 0;
 }
 
-static void trn_device_uevent(struct trn_device *tdev, const char *what)
+/* Tells user space. Allocates memory, so not while a lock of jobs is held. */
+static void trn_device_uevent(struct trn_device *tdev, int err)
 {
 	char count[40];
-	char *env[3] = { (char *)what, count };
+	char *env[] = { err ? "WEDGED=rebind,bus-reset" : "RESET=device", count, NULL };
 
 	snprintf(count, sizeof(count), "RESET_COUNT=%llu",
 		 (u64)atomic64_read(&tdev->reset_count));
@@ -268,7 +269,6 @@ static int trn_device_start(struct trn_device *tdev, const char *why)
 		drm_err(&tdev->drm,
 			"device reset (%s) failed (error %d): jobs are refused; reset again or rebind the driver\n",
 			why, ret);
-		trn_device_uevent(tdev, "WEDGED=rebind,bus-reset");
 		return ret;
 	}
 
@@ -277,7 +277,6 @@ static int trn_device_start(struct trn_device *tdev, const char *why)
 	trn_queues_restart(tdev);
 	drm_warn(&tdev->drm, "device was reset (%s) in %lld ms, contents of HBM are lost\n",
 		 why, ktime_ms_delta(ktime_get(), begin));
-	trn_device_uevent(tdev, "RESET=device");
 	return 0;
 }
 
@@ -300,6 +299,7 @@ int trn_device_reset(struct trn_device *tdev, const char *why)
 	trn_device_stop(tdev, -ECANCELED);
 	ret = trn_device_start(tdev, why);
 	up_write(&tdev->reset_lock);
+	trn_device_uevent(tdev, ret);
 	drm_dev_exit(idx);
 	return ret;
 }
@@ -493,13 +493,16 @@ static void trn_pci_reset_prepare(struct pci_dev *pdev)
 static void trn_pci_reset_done(struct pci_dev *pdev)
 {
 	struct trn_device *tdev = pci_get_drvdata(pdev);
-	int idx;
+	int idx, ret;
 
-	if (drm_dev_enter(&tdev->drm, &idx)) {
-		trn_device_start(tdev, "function-level reset");
-		drm_dev_exit(idx);
+	if (!drm_dev_enter(&tdev->drm, &idx)) {
+		up_write(&tdev->reset_lock);
+		return;
 	}
+	ret = trn_device_start(tdev, "function-level reset");
 	up_write(&tdev->reset_lock);
+	trn_device_uevent(tdev, ret);
+	drm_dev_exit(idx);
 }
 
 static pci_ers_result_t trn_pci_error_detected(struct pci_dev *pdev,

@@ -197,7 +197,7 @@ struct trn_device {
 	/* reset (trainium_device.c) */
 	struct rw_semaphore reset_lock;
 	atomic64_t reset_count;
-	bool broken;			/* not usable: a reset failed, or PCI recovery runs */
+	bool broken;			/* not usable: a reset failed, or one is under way */
 	struct workqueue_struct *reset_wq;
 	struct work_struct reset_work;
 
@@ -304,6 +304,8 @@ void trn_queues_fini(struct trn_device *tdev);
  */
 void trn_queues_stop(struct trn_device *tdev, int err);
 void trn_queues_restart(struct trn_device *tdev);
+/* Under reset_lock for write, after trn_queue_ring_lost() was called. */
+void trn_queues_recover(struct trn_device *tdev);
 int trn_file_open(struct drm_device *drm, struct drm_file *file);
 void trn_file_close(struct drm_device *drm, struct drm_file *file);
 void trn_show_fdinfo(struct drm_printer *p, struct drm_file *file);

@@ -70,10 +70,25 @@ static void trn_queue_recover(struct trn_queue *q)
 		queue_work(q->tdev->wq, &q->work);
 }
 
+/**
+ * trn_queues_recover - start the rings anew that resets of engines stopped
+ * @tdev: device; reset_lock is held for write
+ */
+void trn_queues_recover(struct trn_device *tdev)
+{
+	struct trn_queue *q;
+
+	lockdep_assert_held_write(&tdev->reset_lock);
+	mutex_lock(&tdev->queues_lock);
+	list_for_each_entry(q, &tdev->queues, link)
+		if (READ_ONCE(q->lost))
+			trn_queue_recover(q);
+	mutex_unlock(&tdev->queues_lock);
+}
+
 /* Resets engines, and tells the queues that have rings there. */
 static void trn_recover(struct trn_device *tdev, unsigned long *engines)
 {
-	struct trn_queue *q;
 	unsigned int i;
 
 	lockdep_assert_held_write(&tdev->reset_lock);
@@ -87,12 +102,7 @@ static void trn_recover(struct trn_device *tdev, unsigned long *engines)
 			trn_device_schedule_reset(tdev);
 		}
 	}
-
-	mutex_lock(&tdev->queues_lock);
-	list_for_each_entry(q, &tdev->queues, link)
-		if (READ_ONCE(q->lost))
-			trn_queue_recover(q);
-	mutex_unlock(&tdev->queues_lock);
+	trn_queues_recover(tdev);
 }
 
 /**

@@ -352,7 +352,8 @@ static int trn_map_reset(struct trn_device *tdev, u64 map, unsigned int index,
  * @tdev: device
  * @core: number of the core
  *
- * Jobs on the core's engines end with -ECANCELED; others are not disturbed.
+ * Jobs on the core's engines end with -ECANCELED. Others run on meanwhile, but
+ * new ones have to wait.
  *
  * Return: 0, -ENODEV, -EIO when the device is broken, -ETIMEDOUT when the
  * firmware does not answer; a device reset follows then.
@@ -363,11 +364,13 @@ int trn_core_reset(struct trn_device *tdev, unsigned int core)
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
-	down_read(&tdev->reset_lock);
-	if (!READ_ONCE(tdev->broken))
+	down_write(&tdev->reset_lock);
+	if (!tdev->broken) {
 		ret = trn_map_reset(tdev, tdev->hw->core_map(core), core,
 				    "asked for by a program");
-	up_read(&tdev->reset_lock);
+		trn_queues_recover(tdev);
+	}
+	up_write(&tdev->reset_lock);
 	if (ret == -ETIMEDOUT)
 		trn_device_schedule_reset(tdev);
 	drm_dev_exit(idx);
@@ -376,7 +379,7 @@ int trn_core_reset(struct trn_device *tdev, unsigned int core)
 
 /**
  * trn_engine_recover - bring an engine back after an abort or a hang
- * @engine: the engine; trn_device.reset_lock is held for reading
+ * @engine: the engine; trn_device.reset_lock is held
  *
  * Each step is tried when the one before has not helped:
  *
