@@ -60,6 +60,7 @@
 #define  TRN2_RESET_MAP_TPB_SHIFT	0
 #define  TRN2_RESET_MAP_DMA_SHIFT	8
 #define  TRN2_RESET_MAP_TOP_SP_SHIFT	16
+#define  TRN2_RESET_MAP_HOST_SHIFT	32	/* of both words as one */
 #define TRN_MISC_RESET			0x1ecu
 #define  TRN_RESET_DEVICE		1
 #define  TRN_RESET_CORE			2
