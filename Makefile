@@ -37,7 +37,7 @@ help:
 	@echo
 	@echo '  make docs       Documentation/ as HTML               -> build/docs/'
 	@echo '  make clean      remove build/'
-	@echo '  make distclean  and the caches of this checkout; CACHE=all: everything cached'
+	@echo '  make distclean  and the cache (~/.cache/trainium), which checkouts share'
 	@echo
 	@echo 'A guest of your own: tools/vm/neuron-vm --help'
 
