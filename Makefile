@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+#
+# The front door. `make help` lists what there is; the work is done by the
+# scripts in scripts/, qemu-device/build and tools/vm/.
+
+BUILD ?= $(CURDIR)/build
+export BUILD
+
+# Variables that point to parts which are not to be built or fetched here.
+export QEMU KERNEL KDIR BUSYBOX KSELFTEST_INC
+export W C V
+ifneq ($(origin CC),default)
+export CC
+endif
+
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'The two commands:'
+	@echo '  make demo       build everything, boot two virtual chips, move data and verify it'
+	@echo '  make check      every test; ends with "N passed, N failed, N skipped"'
+	@echo
+	@echo 'Parts:'
+	@echo '  make qemu       QEMU with the device models          -> build/qemu/bin/'
+	@echo '  make kernel     fetch the guest kernel and headers   -> build/kernel/'
+	@echo '  make modules    trainium.ko (KDIR= for your kernel)  -> build/modules/'
+	@echo '  make runtime    libneuron and its examples           -> build/meson/'
+	@echo '  make tools      the neuron-* tools                   -> build/meson/'
+	@echo '  make selftests  the kselftests                       -> build/selftests/'
+	@echo '  make guest      all that the guest holds             -> build/guest/'
+	@echo
+	@echo 'Tests and figures:'
+	@echo '  make qtest | unit | vm-test | kselftest | lint       one level of make check'
+	@echo '  make check LEVELS="qtest unit"                       some of them'
+	@echo '  make bench      one JSON object a line'
+	@echo
+	@echo '  make docs       Documentation/ as HTML               -> build/docs/'
+	@echo '  make clean      remove build/'
+	@echo '  make distclean  and the caches of this checkout; CACHE=all: everything cached'
+	@echo
+	@echo 'A guest of your own: tools/vm/neuron-vm --help'
+
+demo:
+	@scripts/demo
+
+check:
+	@scripts/check $(LEVELS)
+
+bench:
+	@scripts/bench
+
+qemu:
+	@qemu-device/build
+
+kernel:
+	@scripts/guest-kernel
+
+modules:
+	@scripts/build-modules
+
+runtime:
+	@scripts/build-runtime runtime
+
+tools:
+	@scripts/build-runtime tools
+
+selftests:
+	@scripts/build-selftests
+
+guest:
+	@scripts/build-guest
+
+qtest unit vm-test kselftest lint:
+	@scripts/check $@
+
+docs:
+	@scripts/build-docs
+
+clean:
+	@scripts/clean
+
+distclean:
+	@scripts/clean --dist
+
+.PHONY: help demo check bench qemu kernel modules runtime tools selftests guest \
+	qtest unit vm-test kselftest lint docs clean distclean
