@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+/*
+ * From a list of ops to jobs of the driver. A list that fits the driver's
+ * limits becomes one job and one ioctl, without any allocation if it is short.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+_Static_assert((int)NEURON_OP_COPY == TRAINIUM_OP_COPY, "ops");
+_Static_assert((int)NEURON_OP_FILL == TRAINIUM_OP_FILL, "ops");
+_Static_assert(NEURON_OP_BARRIER == TRAINIUM_OP_F_BARRIER, "op flags");
+_Static_assert(sizeof(struct drm_trainium_op) == 40, "op stride");
+
+/* Arrays up to here are on the stack. */
+#define SHORT_LIST 16
+/* A large op is cut at multiples of this. */
+#define CUT 4096ull
+
+/**
+ * struct nrn_job - one call of the submit ioctl, and the list it is cut from
+ */
+struct nrn_job {
+	struct neuron_queue *queue;
+	const struct neuron_op *list;
+	uint32_t list_count;
+	/** @next: first op of the list that is not in a job yet, and its bytes that are */
+	uint32_t next;
+	uint64_t next_done;
+	/** @ops: ops of this job; room for @capacity */
+	struct drm_trainium_op *ops;
+	uint32_t capacity;
+	struct drm_trainium_submit submit;
+};
+
+static int check_pattern(const struct neuron_op *op, const struct neuron_device *device)
+{
+	uint32_t n = op->pattern_size;
+
+	if (n != 1 && n != 2 && n != 4 && n != 8)
+		return nrn_fail(-EINVAL, "%s: a pattern of %u bytes: 1, 2, 4 or 8 are possible",
+				device->label, n);
+	if (n < 8 && op->pattern >> (8 * n))
+		return nrn_fail(-EINVAL, "%s: pattern 0x%" PRIx64 " has more than %u bytes",
+				device->label, op->pattern, n);
+	if ((op->dst_offset | op->size) & (n - 1))
+		return nrn_fail(-EINVAL,
+				"%s: offset %" PRIu64 " and size %" PRIu64
+				" of a fill are no multiples of the pattern's %u bytes",
+				nrn_buffer_label(op->dst).text, op->dst_offset, op->size, n);
+	return 0;
+}
+
+static int check_copy(const struct neuron_op *op)
+{
+	int ret = nrn_buffer_check(op->src, op->src_offset, op->size);
+
+	if (ret)
+		return ret;
+	if (op->src->handle == op->dst->handle && op->src_offset < op->dst_offset + op->size &&
+	    op->dst_offset < op->src_offset + op->size)
+		return nrn_fail(-EINVAL,
+				"%s: copy of %" PRIu64 " bytes from offset %" PRIu64 " to %" PRIu64
+				" overlaps itself",
+				nrn_buffer_label(op->dst).text, op->size, op->src_offset,
+				op->dst_offset);
+	return 0;
+}
+
+static int check_op(const struct neuron_device *device, const struct neuron_op *op)
+{
+	const struct neuron_buffer *buffer = op->dst;
+	int ret;
+
+	if (op->type > NEURON_OP_FILL)
+		return nrn_fail(-EINVAL, "%s: an op of type %u does not exist", device->label,
+				op->type);
+	if (op->flags & ~NEURON_OP_BARRIER || op->reserved)
+		return nrn_fail(-EINVAL, "%s: unknown flags 0x%x of an op", device->label,
+				op->flags);
+	if (!op->dst || (op->type == NEURON_OP_COPY && !op->src))
+		return nrn_fail(-EINVAL, "%s: an op without %s (NULL)", device->label,
+				op->dst ? "source" : "destination");
+	if (!op->size)
+		return nrn_fail(-EINVAL, "%s: an op of 0 bytes", device->label);
+	if (buffer->device == device && op->type == NEURON_OP_COPY)
+		buffer = op->src;
+	if (buffer->device != device)
+		return nrn_fail(-EXDEV, "%s: is not of device %s: export it and import it there",
+				nrn_buffer_label(buffer).text, device->label);
+	if (op->dst->flags & NEURON_BUFFER_READ_ONLY)
+		return nrn_fail(-EINVAL, "%s: is read-only", nrn_buffer_label(op->dst).text);
+	ret = nrn_buffer_check(op->dst, op->dst_offset, op->size);
+	if (ret)
+		return ret;
+	return op->type == NEURON_OP_COPY ? check_copy(op) : check_pattern(op, device);
+}
+
+static int check_list(struct neuron_queue *queue, const struct neuron_op *ops, uint32_t op_count)
+{
+	uint32_t i;
+	int ret;
+
+	if (!queue || !ops || !op_count)
+		return nrn_fail(-EINVAL, "submit without %s", queue ? "ops" : "queue (NULL)");
+	for (i = 0; i < op_count; i++) {
+		ret = check_op(queue->device, &ops[i]);
+		if (ret) {
+			if (op_count > 1)
+				nrn_fail_more(" (op %u of %u)", i, op_count);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static int job_init(struct nrn_job *job, struct neuron_queue *queue, const struct neuron_op *ops,
+		    uint32_t op_count, struct drm_trainium_op *short_list)
+{
+	uint32_t max_ops = queue->device->limits.max_ops;
+
+	job->queue = queue;
+	job->list = ops;
+	job->list_count = op_count;
+	job->next = 0;
+	job->next_done = 0;
+	job->ops = short_list;
+	job->capacity = SHORT_LIST;
+	if (op_count > SHORT_LIST && max_ops > SHORT_LIST) {
+		job->capacity = op_count < max_ops ? op_count : max_ops;
+		job->ops = malloc(job->capacity * sizeof(*job->ops));
+		if (!job->ops)
+			return nrn_fail(-ENOMEM, "%s: out of memory", queue->device->label);
+	} else if (max_ops && max_ops < SHORT_LIST) {
+		job->capacity = max_ops;
+	}
+	return 0;
+}
+
+static void job_fini(struct nrn_job *job, struct drm_trainium_op *short_list)
+{
+	if (job->ops != short_list)
+		free(job->ops);
+}
+
+static bool job_more(const struct nrn_job *job)
+{
+	return job->next < job->list_count;
+}
+
+/* Bytes of the next op that go into a job with room for @room; 0 ends the job. */
+static uint64_t next_bytes(const struct nrn_job *job, uint64_t room)
+{
+	uint64_t left = job->list[job->next].size - job->next_done;
+
+	if (left <= room)
+		return left;
+	return room & ~(CUT - 1);
+}
+
+static void put_op(struct drm_trainium_op *out, const struct neuron_op *op, uint64_t done,
+		   uint64_t size)
+{
+	out->type = op->type;
+	out->flags = done ? 0 : op->flags;
+	out->dst = op->dst->handle;
+	out->dst_offset = op->dst_offset + done;
+	out->size = size;
+	if (op->type == NEURON_OP_COPY) {
+		out->src = op->src->handle;
+		out->src_offset = op->src_offset + done;
+	} else {
+		out->pattern_size = op->pattern_size;
+		out->pattern = op->pattern;
+	}
+}
+
+/* Makes the next job of the list. */
+static void job_cut(struct nrn_job *job)
+{
+	uint64_t room = job->queue->device->limits.max_job_bytes;
+	const struct neuron_op *op;
+	uint32_t count = 0;
+	uint64_t size;
+
+	/* A limit below one piece is none that we could keep. */
+	if (room < CUT)
+		room = UINT64_MAX;
+	while (job_more(job) && count < job->capacity) {
+		op = &job->list[job->next];
+		size = next_bytes(job, room);
+		if (!size)
+			break;
+		put_op(&job->ops[count++], op, job->next_done, size);
+		room -= size;
+		job->next_done += size;
+		if (job->next_done < op->size)
+			break;
+		job->next++;
+		job->next_done = 0;
+	}
+	job->submit = (struct drm_trainium_submit){
+		.queue = job->queue->id,
+		.ops = (uintptr_t)job->ops,
+		.op_count = count,
+		.op_stride = sizeof(*job->ops),
+	};
+}
+
+static int submit_failed(struct neuron_queue *queue, int error)
+{
+	switch (error) {
+	case -ENODEV:
+		return nrn_device_fail(queue->device, error, "submit");
+	case -ETIME:
+		return nrn_fail(error, "%s: queue %u was full until the time given had passed",
+				queue->device->label, queue->id);
+	default:
+		return nrn_fail(error, "%s: queue %u takes no work: %s (%s)",
+				queue->device->label, queue->id, neuron_strerror(error),
+				neuron_error_name(error));
+	}
+}
+
+/* Submits the job that was cut and waits for it. */
+static int job_run(struct nrn_job *job, int64_t deadline)
+{
+	struct neuron_queue *queue = job->queue;
+	int ret;
+
+	job->submit.flags = TRAINIUM_SUBMIT_WAIT;
+	job->submit.deadline_ns = deadline;
+	ret = nrn_backend->ioctl(queue->device->fd, DRM_IOCTL_TRAINIUM_SUBMIT, &job->submit);
+	if (!ret && job->submit.status == TRAINIUM_STATUS_DONE)
+		return 0;
+	if (!ret)
+		return nrn_queue_wait_all(queue, deadline);
+	if (ret == -EIO || ret == -ECANCELED)
+		return nrn_queue_job_failed(queue, ret);
+	return submit_failed(queue, ret);
+}
+
+int nrn_queue_run_until(struct neuron_queue *queue, const struct neuron_op *ops,
+			uint32_t op_count, int64_t deadline)
+{
+	struct drm_trainium_op short_list[SHORT_LIST];
+	struct nrn_job job;
+	int ret;
+
+	ret = check_list(queue, ops, op_count);
+	if (ret)
+		return ret;
+	ret = job_init(&job, queue, ops, op_count, short_list);
+	while (!ret && job_more(&job)) {
+		job_cut(&job);
+		ret = job_run(&job, deadline);
+	}
+	job_fini(&job, short_list);
+	return ret;
+}
+
+int neuron_queue_run(struct neuron_queue *queue, const struct neuron_op *ops, uint32_t op_count,
+		     int64_t timeout_ns)
+{
+	return nrn_queue_run_until(queue, ops, op_count, nrn_deadline_after(timeout_ns));
+}
+
+int neuron_queue_copy(struct neuron_queue *queue, struct neuron_buffer *dst, uint64_t dst_offset,
+		      struct neuron_buffer *src, uint64_t src_offset, uint64_t size)
+{
+	const struct neuron_op op = {
+		.type = NEURON_OP_COPY,
+		.dst = dst,
+		.dst_offset = dst_offset,
+		.src = src,
+		.src_offset = src_offset,
+		.size = size,
+	};
+
+	return nrn_queue_run_until(queue, &op, 1, NEURON_WAIT_FOREVER);
+}
+
+int neuron_queue_fill(struct neuron_queue *queue, struct neuron_buffer *dst, uint64_t offset,
+		      uint64_t size, uint64_t pattern, uint32_t pattern_size)
+{
+	const struct neuron_op op = {
+		.type = NEURON_OP_FILL,
+		.dst = dst,
+		.dst_offset = offset,
+		.size = size,
+		.pattern = pattern,
+		.pattern_size = pattern_size,
+	};
+
+	return nrn_queue_run_until(queue, &op, 1, NEURON_WAIT_FOREVER);
+}
+
+/**
+ * struct nrn_waits - syncobjs that the first job of a list waits for
+ */
+struct nrn_waits {
+	struct drm_trainium_sync short_list[SHORT_LIST];
+	struct drm_trainium_sync *syncs;
+	/** @temporary: one bit each, for those that are put back after use */
+	uint64_t *temporary;
+	uint64_t short_bits;
+	uint32_t count;
+};
+
+static void waits_fini(struct nrn_waits *waits, struct neuron_device *device)
+{
+	uint32_t i;
+
+	for (i = 0; i < waits->count; i++)
+		if (waits->temporary[i / 64] >> (i % 64) & 1)
+			nrn_device_put_syncobj(device, waits->syncs[i].handle, true);
+	if (waits->syncs != waits->short_list) {
+		free(waits->syncs);
+		free(waits->temporary);
+	}
+}
+
+static int waits_init(struct nrn_waits *waits, struct neuron_queue *queue,
+		      struct neuron_fence *const *fences, uint32_t count)
+{
+	struct neuron_device *device = queue->device;
+	bool temporary;
+	uint32_t i;
+	int ret = 0;
+
+	*waits = (struct nrn_waits){ .syncs = waits->short_list, .temporary = &waits->short_bits };
+	if (count && !fences)
+		return nrn_fail(-EINVAL, "%s: %u fences to wait for, but no array (NULL)",
+				device->label, count);
+	if (count > device->limits.max_syncs)
+		return nrn_fail(-EINVAL, "%s: %u fences to wait for: the limit is %u",
+				device->label, count, device->limits.max_syncs);
+	if (count > SHORT_LIST) {
+		waits->syncs = calloc(count, sizeof(*waits->syncs));
+		waits->temporary = calloc((count + 63) / 64, sizeof(*waits->temporary));
+		if (!waits->syncs || !waits->temporary)
+			ret = nrn_fail(-ENOMEM, "%s: out of memory", device->label);
+	}
+	for (i = 0; !ret && i < count; i++) {
+		if (!fences[i]) {
+			ret = nrn_fail(-EINVAL, "%s: fence %u to wait for is NULL", device->label,
+				       i);
+			break;
+		}
+		ret = nrn_fence_syncobj_on(fences[i], device, &waits->syncs[i].handle, &temporary);
+		if (ret)
+			break;
+		waits->count++;
+		if (temporary)
+			waits->temporary[i / 64] |= 1ull << (i % 64);
+	}
+	if (ret)
+		waits_fini(waits, device);
+	return ret;
+}
+
+/*
+ * Submits all jobs of the list. Each but the first waits for the one before,
+ * so that the last one's fence fails if any of them fails.
+ */
+static int submit_all(struct nrn_job *job, const struct nrn_waits *waits,
+		      const struct neuron_fence *fence)
+{
+	struct drm_trainium_sync out = { .handle = fence ? fence->syncobj : 0 };
+	struct neuron_queue *queue = job->queue;
+	bool first = true;
+	int ret;
+
+	while (job_more(job)) {
+		job_cut(job);
+		if (fence) {
+			job->submit.out_syncs = (uintptr_t)&out;
+			job->submit.out_sync_count = 1;
+		}
+		if (first) {
+			job->submit.in_syncs = (uintptr_t)waits->syncs;
+			job->submit.in_sync_count = waits->count;
+		} else if (fence) {
+			job->submit.in_syncs = (uintptr_t)&out;
+			job->submit.in_sync_count = 1;
+		}
+		ret = nrn_backend->ioctl(queue->device->fd, DRM_IOCTL_TRAINIUM_SUBMIT,
+					 &job->submit);
+		if (ret) {
+			if (!first)
+				nrn_queue_wait_all(queue, NEURON_WAIT_FOREVER);
+			return submit_failed(queue, ret);
+		}
+		first = false;
+	}
+	return 0;
+}
+
+int neuron_queue_submit(struct neuron_queue *queue, const struct neuron_op *ops,
+			uint32_t op_count, struct neuron_fence *const *waits, uint32_t wait_count,
+			struct neuron_fence **fence)
+{
+	struct drm_trainium_op short_list[SHORT_LIST];
+	struct neuron_fence *new_fence = NULL;
+	struct nrn_waits in;
+	struct nrn_job job;
+	int ret;
+
+	ret = check_list(queue, ops, op_count);
+	if (ret)
+		return ret;
+	ret = waits_init(&in, queue, waits, wait_count);
+	if (ret)
+		return ret;
+	ret = job_init(&job, queue, ops, op_count, short_list);
+	if (!ret && fence)
+		ret = nrn_fence_create(queue->device, &new_fence);
+	if (!ret)
+		ret = submit_all(&job, &in, new_fence);
+	job_fini(&job, short_list);
+	waits_fini(&in, queue->device);
+	if (ret)
+		neuron_fence_destroy(new_fence);
+	else if (fence)
+		*fence = new_fence;
+	return ret;
+}

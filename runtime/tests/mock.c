@@ -1,0 +1,805 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The simulated driver: files, buffers and jobs. Fences are in mock_sync.c,
+ * the fake sysfs in mock_sysfs.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mock_internal.h"
+
+struct mock mock;
+pthread_mutex_t mock_lock = PTHREAD_MUTEX_INITIALIZER;
+struct mock_file *mock_files[MOCK_FILES];
+
+static struct mock_job *held;
+static uint64_t stack_free[2][MOCK_STACKS];
+
+struct mock_file *mock_file(int fd)
+{
+	unsigned int i;
+
+	for (i = 0; i < MOCK_FILES; i++)
+		if (mock_files[i] && mock_files[i]->fd == fd)
+			return mock_files[i];
+	return NULL;
+}
+
+static int new_file(int fd, unsigned int device)
+{
+	unsigned int i;
+
+	for (i = 0; i < MOCK_FILES; i++) {
+		if (mock_files[i])
+			continue;
+		mock_files[i] = calloc(1, sizeof(*mock_files[i]));
+		mock_files[i]->fd = fd;
+		mock_files[i]->device = device;
+		mock_files[i]->next_queue = 1;
+		return fd;
+	}
+	close(fd);
+	return -EMFILE;
+}
+
+static int mock_open(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	int fd;
+
+	if (mock.open_error)
+		return mock.open_error;
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	pthread_mutex_lock(&mock_lock);
+	fd = new_file(fd, base && !strcmp(base, "/accel1"));
+	pthread_mutex_unlock(&mock_lock);
+	return fd;
+}
+
+static int mock_dup(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	if (copy < 0)
+		return -errno;
+	pthread_mutex_lock(&mock_lock);
+	copy = new_file(copy, 0);
+	pthread_mutex_unlock(&mock_lock);
+	return copy;
+}
+
+static void bo_put(struct mock_bo *bo)
+{
+	if (--bo->refs)
+		return;
+	if (bo->placement == TRAINIUM_BO_HBM)
+		stack_free[bo->device][bo->stack] += bo->size;
+	if (bo->placement != TRAINIUM_BO_USERPTR)
+		munmap(bo->memory, bo->size);
+	if (bo->memfd >= 0)
+		close(bo->memfd);
+	free(bo);
+}
+
+static void mock_close(int fd)
+{
+	struct mock_file *file;
+	unsigned int i;
+
+	pthread_mutex_lock(&mock_lock);
+	file = mock_file(fd);
+	if (file) {
+		for (i = 0; i < MOCK_HANDLES; i++) {
+			/* The library gives back what it took. */
+			assert_null(file->bo[i]);
+			assert_int_equal(file->syncobj[i].used, 0);
+			assert_int_equal(file->queue[i].id, 0);
+		}
+		for (i = 0; i < MOCK_FILES; i++)
+			if (mock_files[i] == file)
+				mock_files[i] = NULL;
+		free(file);
+	}
+	pthread_mutex_unlock(&mock_lock);
+	close(fd);
+}
+
+static int mock_node(int fd, char *path, size_t size)
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, size - 1);
+	if (n < 0)
+		return -errno;
+	path[n] = '\0';
+	return 0;
+}
+
+static int mock_version(int fd, char *name, size_t size, uint32_t version[3])
+{
+	if (!mock.driver)
+		return -ENOTTY;
+	assert_true(fd >= 0);
+	snprintf(name, size, "%s", mock.driver);
+	version[0] = 1;
+	version[1] = 2;
+	version[2] = 3;
+	return 0;
+}
+
+static struct mock_bo *find_bo(struct mock_file *file, uint32_t handle)
+{
+	return handle && handle < MOCK_HANDLES ? file->bo[handle] : NULL;
+}
+
+static int new_handle(struct mock_file *file, struct mock_bo *bo, uint32_t *handle)
+{
+	uint32_t i;
+
+	for (i = 1; i < MOCK_HANDLES; i++) {
+		if (file->bo[i])
+			continue;
+		file->bo[i] = bo;
+		*handle = i;
+		return 0;
+	}
+	return -EDQUOT;
+}
+
+static int bo_create(struct mock_file *file, struct drm_trainium_bo_create *arg)
+{
+	struct mock_bo *bo;
+	uint32_t stack = arg->stack;
+	int ret;
+
+	if (!arg->size || arg->placement > TRAINIUM_BO_USERPTR || arg->handle)
+		return -EINVAL;
+	if (arg->placement != TRAINIUM_BO_HBM && (arg->stack || arg->alignment))
+		return -EINVAL;
+	if (arg->placement == TRAINIUM_BO_USERPTR) {
+		if (mock.userptr_error)
+			return mock.userptr_error;
+	} else {
+		if (arg->userptr || arg->flags & ~TRAINIUM_BO_F_CPU_VISIBLE)
+			return -EINVAL;
+	}
+	bo = calloc(1, sizeof(*bo));
+	bo->refs = 1;
+	bo->device = file->device;
+	bo->placement = arg->placement;
+	bo->flags = arg->flags;
+	bo->memfd = -1;
+	bo->size = arg->size;
+	if (arg->placement == TRAINIUM_BO_USERPTR) {
+		bo->memory = (void *)(uintptr_t)arg->userptr;
+	} else {
+		bo->size = (arg->size + 4095) & ~4095ull;
+		if (arg->placement == TRAINIUM_BO_HBM) {
+			if (stack == TRAINIUM_STACK_ANY)
+				for (stack = 0; stack < MOCK_STACKS - 1; stack++)
+					if (stack_free[file->device][stack] >= bo->size)
+						break;
+			if (stack >= MOCK_STACKS || stack_free[file->device][stack] < bo->size) {
+				free(bo);
+				return -ENOSPC;
+			}
+			bo->stack = stack;
+			stack_free[file->device][stack] -= bo->size;
+		}
+		bo->memfd = memfd_create("bo", MFD_CLOEXEC);
+		assert_int_equal(ftruncate(bo->memfd, (off_t)bo->size), 0);
+		bo->memory = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED, bo->memfd, 0);
+		assert_true(bo->memory != MAP_FAILED);
+	}
+	bo->generation = mock.reset_count;
+	ret = new_handle(file, bo, &arg->handle);
+	if (ret)
+		bo_put(bo);
+	else
+		mock.creates[arg->placement]++;
+	return ret;
+}
+
+static int bo_info(struct mock_file *file, struct drm_trainium_bo_info *arg)
+{
+	struct mock_bo *bo = find_bo(file, arg->handle);
+
+	mock.infos++;
+	if (!bo)
+		return -ENOENT;
+	if (arg->flags || arg->pad)
+		return -EINVAL;
+	arg->flags = bo->flags;
+	arg->size = bo->size;
+	if (bo->memfd >= 0 && (bo->placement != TRAINIUM_BO_HBM ||
+			       mock.features & TRAINIUM_FEATURE_HBM_MMAP))
+		arg->mmap_offset = (uint64_t)arg->handle << 32;
+	arg->placement = bo->placement;
+	arg->stack = bo->stack;
+	arg->content_generation = bo->generation;
+	return 0;
+}
+
+static int query(struct mock_file *file, struct drm_trainium_query *arg)
+{
+	union {
+		struct drm_trainium_query_device device;
+		struct drm_trainium_query_memory memory;
+		struct drm_trainium_query_engine engine;
+		struct drm_trainium_query_queue queue;
+		struct drm_trainium_query_limits limits;
+		struct drm_trainium_query_telemetry telemetry;
+	} u;
+	struct mock_queue *queue;
+	uint32_t size = 0, room = arg->size;
+	unsigned int i;
+
+	if (arg->pad)
+		return -EINVAL;
+	memset(&u, 0, sizeof(u));
+	switch (arg->type) {
+	case TRAINIUM_QUERY_DEVICE:
+		u.device.uapi_major = (uint16_t)mock.uapi_major;
+		u.device.uapi_minor = TRAINIUM_UAPI_MINOR;
+		u.device.generation = 2;
+		u.device.features = mock.features;
+		memcpy(u.device.name, "trainium2", 10);
+		u.device.serial = 0x1122334455667788;
+		u.device.num_cores = 8;
+		u.device.num_stacks = MOCK_STACKS;
+		u.device.num_engines = 132;
+		u.device.queues_per_engine = 16;
+		u.device.hbm_size = MOCK_STACKS * MOCK_STACK_SIZE;
+		u.device.reset_count = mock.reset_count;
+		u.device.pci_slot = (uint8_t)(4 + file->device);
+		size = sizeof(u.device);
+		break;
+	case TRAINIUM_QUERY_MEMORY:
+		if (arg->index >= MOCK_STACKS)
+			return -EINVAL;
+		u.memory.size = MOCK_STACK_SIZE;
+		u.memory.free = stack_free[file->device][arg->index];
+		u.memory.largest_free = u.memory.free;
+		u.memory.cpu_visible = MOCK_STACK_SIZE;
+		for (i = 0; i < MOCK_HANDLES; i++)
+			if (file->bo[i] && file->bo[i]->placement == TRAINIUM_BO_HBM &&
+			    file->bo[i]->stack == arg->index)
+				u.memory.bo_count++;
+		size = sizeof(u.memory);
+		break;
+	case TRAINIUM_QUERY_ENGINE:
+		if (arg->index >= 132)
+			return -EINVAL;
+		u.engine.core = arg->index < 128 ? arg->index / 16 : ~0u;
+		u.engine.flags = TRAINIUM_ENGINE_HOST_ACCESS;
+		u.engine.rings_free = 15;
+		u.engine.bytes = 4711;
+		size = sizeof(u.engine);
+		break;
+	case TRAINIUM_QUERY_QUEUE:
+		queue = mock_queue(file, arg->index);
+		if (!queue)
+			return -ENOENT;
+		u.queue = queue->state;
+		size = sizeof(u.queue);
+		break;
+	case TRAINIUM_QUERY_LIMITS:
+		u.limits = mock.limits;
+		size = sizeof(u.limits);
+		break;
+	case TRAINIUM_QUERY_TELEMETRY:
+		u.telemetry.hbm_ecc_corrected[3] = 7;
+		u.telemetry.heartbeat = 42;
+		u.telemetry.power_util[1] = 1234;
+		size = sizeof(u.telemetry);
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (arg->data) {
+		memset((void *)(uintptr_t)arg->data, 0, room);
+		memcpy((void *)(uintptr_t)arg->data, &u, size < room ? size : room);
+	}
+	arg->size = size;
+	return 0;
+}
+
+struct mock_queue *mock_queue(struct mock_file *file, uint32_t id)
+{
+	unsigned int i;
+
+	for (i = 0; i < MOCK_HANDLES; i++)
+		if (id && file->queue[i].id == id)
+			return &file->queue[i];
+	return NULL;
+}
+
+static int queue_create(struct mock_file *file, struct drm_trainium_queue_create *arg)
+{
+	unsigned int i, used = 0;
+
+	if (arg->flags || arg->priority || arg->num_engines > 16 || arg->queue)
+		return -EINVAL;
+	for (i = 0; i < MOCK_HANDLES; i++)
+		used += file->queue[i].id != 0;
+	if (used >= mock.limits.max_queues)
+		return -EDQUOT;
+	for (i = 0; i < MOCK_HANDLES; i++) {
+		if (file->queue[i].id)
+			continue;
+		memset(&file->queue[i], 0, sizeof(file->queue[i]));
+		file->queue[i].id = file->next_queue++;
+		file->queue[i].state.num_rings = arg->num_engines ? arg->num_engines : 4;
+		arg->queue = file->queue[i].id;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+static int queue_destroy(struct mock_file *file, const struct drm_trainium_queue_destroy *arg)
+{
+	struct mock_queue *queue = mock_queue(file, arg->queue);
+
+	if (!queue)
+		return -ENOENT;
+	if (arg->pad)
+		return -EINVAL;
+	queue->id = 0;
+	if (queue->last)
+		mock_fence_put(queue->last);
+	queue->last = NULL;
+	return 0;
+}
+
+static int check_op(struct mock_file *file, const struct drm_trainium_op *op)
+{
+	struct mock_bo *dst = find_bo(file, op->dst), *src;
+
+	if (op->flags & ~TRAINIUM_OP_F_BARRIER || !op->size)
+		return -EINVAL;
+	if (!dst)
+		return -ENOENT;
+	if (op->dst_offset > dst->size || op->size > dst->size - op->dst_offset)
+		return -EINVAL;
+	if (op->type == TRAINIUM_OP_FILL) {
+		if (op->pattern_size != 1 && op->pattern_size != 2 && op->pattern_size != 4 &&
+		    op->pattern_size != 8)
+			return -EINVAL;
+		return (op->dst_offset | op->size) % op->pattern_size ? -EINVAL : 0;
+	}
+	src = find_bo(file, op->src);
+	if (!src)
+		return -ENOENT;
+	if (op->src_offset > src->size || op->size > src->size - op->src_offset)
+		return -EINVAL;
+	return op->type == TRAINIUM_OP_COPY ? 0 : -EINVAL;
+}
+
+static void run_op(const struct mock_op *run)
+{
+	const struct drm_trainium_op *op = &run->op;
+	unsigned char *dst = run->dst->memory;
+	uint64_t i;
+
+	dst += op->dst_offset;
+	if (op->type == TRAINIUM_OP_COPY)
+		memcpy(dst, (char *)run->src->memory + op->src_offset, op->size);
+	else
+		for (i = 0; i < op->size; i++)
+			dst[i] = (unsigned char)(op->pattern >> (8 * (i % op->pattern_size)));
+}
+
+static void run_job(struct mock_job *job)
+{
+	struct mock_queue *queue = mock_queue(job->file, job->queue);
+	uint32_t reason = mock.job_reason;
+	int error = mock.job_error;
+	unsigned int i;
+
+	mock.job_error = 0;
+	for (i = 0; i < job->in_count; i++) {
+		if (job->in[i]->status < 0 && !error) {
+			error = -ECANCELED;
+			reason = TRAINIUM_REASON_DEPENDENCY;
+		}
+		mock_fence_put(job->in[i]);
+	}
+	for (i = 0; i < job->op_count; i++) {
+		if (!error)
+			run_op(&job->ops[i]);
+		bo_put(job->ops[i].dst);
+		if (job->ops[i].src)
+			bo_put(job->ops[i].src);
+	}
+	if (queue) {
+		queue->state.completed++;
+		if (error) {
+			queue->state.failed++;
+			queue->state.error = (uint32_t)-error;
+			queue->state.reason = reason;
+			queue->state.engine = 17;
+			queue->state.cause = 0x1234;
+		}
+	}
+	mock_fence_signal(job->fence, error ? error : 1);
+	mock_fence_put(job->fence);
+	free(job->ops);
+	free(job);
+}
+
+/* With the lock held. */
+static void run_held(unsigned int count)
+{
+	struct mock_job *job;
+
+	while (held && count--) {
+		job = held;
+		held = job->next;
+		run_job(job);
+	}
+}
+
+void mock_run(unsigned int count)
+{
+	pthread_mutex_lock(&mock_lock);
+	run_held(count);
+	pthread_mutex_unlock(&mock_lock);
+}
+
+static int wait_fence(struct mock_fence *fence, int64_t deadline, uint32_t *status)
+{
+	int ret = mock_fence_wait(fence, deadline);
+
+	*status = ret == -ETIME ? TRAINIUM_STATUS_PENDING : TRAINIUM_STATUS_DONE;
+	return fence->status < 0 ? fence->status : 0;
+}
+
+static int submit_wait_all(struct mock_file *file, struct drm_trainium_submit *arg)
+{
+	struct mock_queue *queue = mock_queue(file, arg->queue);
+	struct mock_fence *last = queue->last;
+	int ret;
+
+	if (!last) {
+		arg->status = TRAINIUM_STATUS_DONE;
+		return 0;
+	}
+	mock_fence_get(last);
+	ret = wait_fence(last, arg->deadline_ns, &arg->status);
+	mock_fence_put(last);
+	return ret;
+}
+
+static int take_syncs(struct mock_file *file, struct mock_job *job,
+		      const struct drm_trainium_submit *arg)
+{
+	const struct drm_trainium_sync *sync = (const void *)(uintptr_t)arg->in_syncs;
+	struct mock_syncobj *obj;
+	unsigned int i;
+
+	for (i = 0; i < arg->in_sync_count; i++) {
+		obj = mock_syncobj(file, sync[i].handle);
+		if (!obj)
+			return -ENOENT;
+		if (sync[i].flags || sync[i].point || !obj->fence)
+			return -EINVAL;
+		job->in[job->in_count++] = mock_fence_get(obj->fence);
+	}
+	sync = (const void *)(uintptr_t)arg->out_syncs;
+	for (i = 0; i < arg->out_sync_count; i++) {
+		obj = mock_syncobj(file, sync[i].handle);
+		if (!obj)
+			return -ENOENT;
+		if (sync[i].flags || sync[i].point)
+			return -EINVAL;
+		mock_syncobj_set(obj, job->fence);
+	}
+	return 0;
+}
+
+static void log_job(const struct drm_trainium_submit *arg, const struct drm_trainium_op *ops)
+{
+	struct mock_job_log *log = &mock.job_log[mock.jobs++ % MOCK_JOB_LOG];
+	uint32_t i;
+
+	memset(log, 0, sizeof(*log));
+	log->queue = arg->queue;
+	log->ops = arg->op_count;
+	for (i = 0; i < arg->op_count; i++)
+		log->bytes += ops[i].size;
+	log->in_syncs = arg->in_sync_count;
+	log->out_syncs = arg->out_sync_count;
+	log->flags = arg->flags;
+	log->first_op_flags = ops[0].flags;
+	log->deadline = arg->deadline_ns;
+}
+
+static int submit(struct mock_file *file, struct drm_trainium_submit *arg)
+{
+	const struct drm_trainium_op *ops = (const void *)(uintptr_t)arg->ops;
+	struct mock_queue *queue = mock_queue(file, arg->queue);
+	bool wait = arg->flags & TRAINIUM_SUBMIT_WAIT;
+	struct mock_job *job, **tail;
+	struct mock_fence *fence;
+	uint64_t bytes = 0;
+	uint32_t i;
+	int ret;
+
+	if (!queue)
+		return -ENOENT;
+	if (arg->flags & ~TRAINIUM_SUBMIT_WAIT || arg->pad || arg->op_stride != sizeof(*ops) ||
+	    arg->op_count > mock.limits.max_ops || arg->in_sync_count > mock.limits.max_syncs ||
+	    (!wait && arg->deadline_ns))
+		return -EINVAL;
+	if (!arg->op_count)
+		return wait ? submit_wait_all(file, arg) : -EINVAL;
+	for (i = 0; i < arg->op_count; i++) {
+		ret = check_op(file, &ops[i]);
+		if (ret)
+			return ret;
+		bytes += ops[i].size;
+	}
+	if (mock.limits.max_job_bytes && bytes > mock.limits.max_job_bytes)
+		return -EINVAL;
+
+	job = calloc(1, sizeof(*job));
+	job->file = file;
+	job->queue = queue->id;
+	job->fence = mock_fence_new();
+	ret = take_syncs(file, job, arg);
+	if (ret) {
+		mock_fence_put(job->fence);
+		free(job);
+		return ret;
+	}
+	job->op_count = arg->op_count;
+	job->ops = calloc(arg->op_count, sizeof(*job->ops));
+	for (i = 0; i < arg->op_count; i++) {
+		job->ops[i].op = ops[i];
+		job->ops[i].dst = find_bo(file, ops[i].dst);
+		job->ops[i].dst->refs++;
+		if (ops[i].type != TRAINIUM_OP_COPY)
+			continue;
+		job->ops[i].src = find_bo(file, ops[i].src);
+		job->ops[i].src->refs++;
+	}
+	log_job(arg, ops);
+	arg->seqno = ++queue->state.submitted;
+	fence = mock_fence_get(job->fence);
+	if (queue->last)
+		mock_fence_put(queue->last);
+	queue->last = mock_fence_get(fence);
+
+	for (tail = &held; *tail; tail = &(*tail)->next)
+		;
+	*tail = job;
+	if (!mock.hold)
+		run_held(~0u);
+
+	ret = 0;
+	arg->status = TRAINIUM_STATUS_PENDING;
+	if (wait && mock.pending)
+		mock.pending--;
+	else if (wait)
+		ret = wait_fence(fence, arg->deadline_ns, &arg->status);
+	mock_fence_put(fence);
+	return ret;
+}
+
+static int mock_ioctl_locked(int fd, unsigned long request, void *arg)
+{
+	struct mock_file *file = mock_file(fd);
+
+	if (!file)
+		return -EBADF;
+	if (mock.fail_count && mock.fail_request == request) {
+		if (!mock.fail_skip) {
+			mock.fail_count--;
+			return mock.fail_error;
+		}
+		mock.fail_skip--;
+	}
+	switch (request) {
+	case DRM_IOCTL_TRAINIUM_QUERY:
+		return query(file, arg);
+	case DRM_IOCTL_TRAINIUM_BO_CREATE:
+		return bo_create(file, arg);
+	case DRM_IOCTL_TRAINIUM_BO_INFO:
+		return bo_info(file, arg);
+	case DRM_IOCTL_TRAINIUM_QUEUE_CREATE:
+		return queue_create(file, arg);
+	case DRM_IOCTL_TRAINIUM_QUEUE_DESTROY:
+		return queue_destroy(file, arg);
+	case DRM_IOCTL_TRAINIUM_SUBMIT:
+		return submit(file, arg);
+	case DRM_IOCTL_TRAINIUM_RESET:
+		if (((struct drm_trainium_reset *)arg)->scope == TRAINIUM_RESET_CORE &&
+		    ((struct drm_trainium_reset *)arg)->index >= 8)
+			return -EINVAL;
+		mock.reset_count++;
+		return 0;
+	default:
+		return -ENOTTY;
+	}
+}
+
+static int mock_ioctl(int fd, unsigned long request, void *arg)
+{
+	int ret;
+
+	pthread_mutex_lock(&mock_lock);
+	ret = mock_ioctl_locked(fd, request, arg);
+	pthread_mutex_unlock(&mock_lock);
+	return ret;
+}
+
+static int mock_mmap(int fd, uint64_t offset, uint64_t size, void **address)
+{
+	struct mock_bo *bo;
+	int ret = -EINVAL;
+
+	pthread_mutex_lock(&mock_lock);
+	bo = find_bo(mock_file(fd), (uint32_t)(offset >> 32));
+	if (bo && bo->memfd >= 0 && size <= bo->size) {
+		*address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bo->memfd, 0);
+		mock.maps++;
+		ret = 0;
+	}
+	pthread_mutex_unlock(&mock_lock);
+	return ret;
+}
+
+static void mock_munmap(void *address, uint64_t size)
+{
+	pthread_mutex_lock(&mock_lock);
+	mock.unmaps++;
+	munmap(address, size);
+	pthread_mutex_unlock(&mock_lock);
+}
+
+static int64_t mock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int mock_buffer_close(int fd, uint32_t handle)
+{
+	struct mock_file *file;
+	struct mock_bo *bo;
+
+	pthread_mutex_lock(&mock_lock);
+	file = mock_file(fd);
+	bo = find_bo(file, handle);
+	assert_non_null(bo);
+	file->bo[handle] = NULL;
+	bo_put(bo);
+	pthread_mutex_unlock(&mock_lock);
+	return 0;
+}
+
+static int mock_buffer_export(int fd, uint32_t handle, int *out)
+{
+	struct mock_bo *bo;
+
+	pthread_mutex_lock(&mock_lock);
+	bo = find_bo(mock_file(fd), handle);
+	*out = bo && bo->memfd >= 0 ? fcntl(bo->memfd, F_DUPFD_CLOEXEC, 3) : -1;
+	pthread_mutex_unlock(&mock_lock);
+	return *out < 0 ? -EOPNOTSUPP : 0;
+}
+
+/* The buffer that a descriptor stands for, and its handle in @file if it has one. */
+static struct mock_bo *find_memfd(struct mock_file *file, int in, uint32_t *handle)
+{
+	struct mock_bo *found = NULL;
+	struct stat a, b;
+	unsigned int i, j;
+
+	if (fstat(in, &a))
+		return NULL;
+	*handle = 0;
+	for (i = 0; i < MOCK_FILES; i++)
+		for (j = 1; mock_files[i] && j < MOCK_HANDLES; j++) {
+			struct mock_bo *bo = mock_files[i]->bo[j];
+
+			if (!bo || bo->memfd < 0 || fstat(bo->memfd, &b) || a.st_ino != b.st_ino)
+				continue;
+			found = bo;
+			if (mock_files[i] == file)
+				*handle = j;
+		}
+	return found;
+}
+
+static int mock_buffer_import(int fd, int in, uint32_t *handle)
+{
+	struct mock_file *file;
+	struct mock_bo *bo;
+	int ret = 0;
+
+	pthread_mutex_lock(&mock_lock);
+	file = mock_file(fd);
+	bo = find_memfd(file, in, handle);
+	if (!bo) {
+		ret = -EINVAL;
+	} else if (mock.no_import && bo->device != file->device) {
+		ret = -EOPNOTSUPP;
+	} else if (!*handle) {
+		bo->refs++;
+		ret = new_handle(file, bo, handle);
+	}
+	pthread_mutex_unlock(&mock_lock);
+	return ret;
+}
+
+const struct nrn_backend mock_backend_template = {
+	.open = mock_open,
+	.dup = mock_dup,
+	.close = mock_close,
+	.node = mock_node,
+	.version = mock_version,
+	.ioctl = mock_ioctl,
+	.mmap = mock_mmap,
+	.munmap = mock_munmap,
+	.now = mock_now,
+	.buffer_close = mock_buffer_close,
+	.buffer_export = mock_buffer_export,
+	.buffer_import = mock_buffer_import,
+	.syncobj_create = mock_syncobj_create,
+	.syncobj_destroy = mock_syncobj_destroy,
+	.syncobj_wait = mock_syncobj_wait,
+	.syncobj_export = mock_syncobj_export,
+	.syncobj_export_sync_file = mock_syncobj_export_sync_file,
+	.syncobj_import_sync_file = mock_syncobj_import_sync_file,
+	.sync_file_status = mock_sync_file_status,
+};
+
+void mock_reset(void)
+{
+	unsigned int i, j;
+
+	memset(&mock, 0, sizeof(mock));
+	mock.features = TRAINIUM_FEATURE_IRQ | TRAINIUM_FEATURE_HBM_MMAP |
+			TRAINIUM_FEATURE_USERPTR | TRAINIUM_FEATURE_QUEUE_FENCED;
+	mock.uapi_major = TRAINIUM_UAPI_MAJOR;
+	mock.driver = "trainium";
+	mock.limits.max_queues = 8;
+	mock.limits.max_rings = 64;
+	mock.limits.max_ops = 4096;
+	mock.limits.max_syncs = 64;
+	mock.limits.max_bo_size = MOCK_STACK_SIZE;
+	mock.limits.max_job_bytes = 1ull << 40;
+	mock.limits.job_timeout_ns = 5000000000;
+	mock.limits.alignment = 64;
+	for (i = 0; i < 2; i++)
+		for (j = 0; j < MOCK_STACKS; j++)
+			stack_free[i][j] = MOCK_STACK_SIZE;
+}
+
+void mock_check_empty(void)
+{
+	unsigned int i, j;
+
+	assert_null(held);
+	for (i = 0; i < MOCK_FILES; i++)
+		assert_null(mock_files[i]);
+	for (i = 0; i < 2; i++)
+		for (j = 0; j < MOCK_STACKS; j++)
+			assert_int_equal(stack_free[i][j], MOCK_STACK_SIZE);
+	assert_int_equal(mock.maps, mock.unmaps);
+}

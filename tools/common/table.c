@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+#include "tool.h"
+
+#define MAX_COLUMNS 24
+
+struct table {
+	unsigned int columns;
+	int right[MAX_COLUMNS];
+	size_t width[MAX_COLUMNS];
+	char **cell;		/* headings first */
+	size_t cells, room;
+};
+
+static void add(struct table *table, char *text)
+{
+	unsigned int column = (unsigned int)(table->cells % table->columns);
+	size_t width = strlen(text);
+
+	if (table->cells == table->room) {
+		table->room = table->room ? 2 * table->room : 64;
+		table->cell = realloc(table->cell, table->room * sizeof(*table->cell));
+		if (!table->cell)
+			tool_die(TOOL_FAILED, "out of memory");
+	}
+	table->cell[table->cells++] = text;
+	if (width > table->width[column])
+		table->width[column] = width;
+}
+
+static char *copy(const char *text)
+{
+	char *out = strdup(text);
+
+	if (!out)
+		tool_die(TOOL_FAILED, "out of memory");
+	return out;
+}
+
+struct table *table_new(const char *heading, ...)
+{
+	struct table *table = calloc(1, sizeof(*table));
+	const char *list[MAX_COLUMNS];
+	unsigned int i;
+	va_list args;
+
+	if (!table)
+		tool_die(TOOL_FAILED, "out of memory");
+	va_start(args, heading);
+	while (heading && table->columns < MAX_COLUMNS) {
+		list[table->columns++] = heading;
+		heading = va_arg(args, const char *);
+	}
+	va_end(args);
+	for (i = 0; i < table->columns; i++) {
+		table->right[i] = list[i][0] == '>';
+		add(table, copy(list[i] + table->right[i]));
+	}
+	return table;
+}
+
+void table_cell(struct table *table, const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int ret;
+
+	va_start(args, format);
+	ret = vasprintf(&text, format, args);
+	va_end(args);
+	if (ret < 0)
+		tool_die(TOOL_FAILED, "out of memory");
+	add(table, text);
+}
+
+static void rule(const struct table *table, FILE *out, int box)
+{
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; i < table->columns; i++) {
+		fputs(box ? "+-" : i ? "  " : "", out);
+		for (n = 0; n < table->width[i]; n++)
+			fputc('-', out);
+		if (box)
+			fputc('-', out);
+	}
+	fputs(box ? "+\n" : "\n", out);
+}
+
+static void row(const struct table *table, FILE *out, int box, char *const *cell)
+{
+	unsigned int i;
+	int width;
+
+	for (i = 0; i < table->columns; i++) {
+		width = (int)table->width[i];
+		fputs(box ? "| " : i ? "  " : "", out);
+		/* No blanks at the end of a line. */
+		if (!box && !table->right[i] && i == table->columns - 1)
+			width = 0;
+		fprintf(out, table->right[i] ? "%*s" : "%-*s", width, cell[i]);
+		if (box)
+			fputc(' ', out);
+	}
+	fputs(box ? "|\n" : "\n", out);
+}
+
+void table_print(const struct table *table, FILE *out, int box)
+{
+	size_t at;
+
+	if (box)
+		rule(table, out, box);
+	for (at = 0; at + table->columns <= table->cells; at += table->columns) {
+		row(table, out, box, table->cell + at);
+		if (!at)
+			rule(table, out, box);
+	}
+	if (box)
+		rule(table, out, box);
+}
+
+void table_free(struct table *table)
+{
+	size_t i;
+
+	for (i = 0; i < table->cells; i++)
+		free(table->cell[i]);
+	free(table->cell);
+	free(table);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tools share: messages, numbers for people, test data.
+ */
+#ifndef TOOL_H
+#define TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdnoreturn.h>
+
+#include <neuron/neuron.h>
+
+/* Exit statuses. */
+#define TOOL_OK 0
+#define TOOL_FAILED 1
+#define TOOL_USAGE 2
+
+/* Name for messages; set first thing in main(). */
+extern const char *tool_name;
+
+/* "NAME: message" on stderr. */
+void tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, then exit(@status). */
+noreturn void tool_die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "NAME: what: sentence of the library", then exit(TOOL_FAILED). */
+noreturn void tool_die_neuron(const char *what);
+/* "Try 'NAME --help'", then exit(TOOL_USAGE). */
+noreturn void tool_usage_error(void);
+/* --version: name and version, on stdout. */
+void tool_print_version(void);
+/* Ends the program with an error if its output could not be written. */
+int tool_finish(int status);
+
+/* CLOCK_MONOTONIC, ns. */
+int64_t tool_now(void);
+
+/* "96.0 GiB", "4 KiB", "12 B" */
+struct tool_text {
+	char text[32];
+};
+
+struct tool_text tool_bytes(uint64_t bytes);
+/* "5.12 GB/s" */
+struct tool_text tool_rate(uint64_t bytes, int64_t ns);
+/* "850 ns", "12.3 us", "4.56 ms" */
+struct tool_text tool_time(int64_t ns);
+
+/* Number with optional K, M, G; false when it is none. */
+bool tool_parse_size(const char *text, uint64_t *size);
+
+/* Pseudo-random bytes that follow from @seed alone. */
+void tool_random(void *data, size_t size, uint64_t seed);
+/* CRC-32 as zlib and gzip have it. */
+uint32_t tool_crc(const void *data, size_t size);
+
+int tool_compare_i64(const void *a, const void *b);
+/* Sorts @values. */
+int64_t tool_median(int64_t *values, size_t count);
+
+#endif

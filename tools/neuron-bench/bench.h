@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of neuron-bench and what they share.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <neuron/neuron.h>
+
+/**
+ * struct bench - what the rows are given
+ */
+struct bench {
+	/** @device_name: device to measure on, as for neuron_device_open_name() */
+	const char *device_name;
+	/** @module: file of the kernel module, for the probe rows; or NULL */
+	const char *module;
+	/** @module_args: its parameters, or NULL */
+	const char *module_args;
+	/** @rounds: of row kill.lost */
+	unsigned int rounds;
+	/** @progress: say on stderr how far a long row is */
+	bool progress;
+
+	/** @device, @queue: open, except for rows that open by themselves */
+	struct neuron_device *device;
+	struct neuron_queue *queue;
+};
+
+/**
+ * struct result - what a row has measured
+ */
+struct result {
+	double value;
+	/** @against: what to compare with, if the row measures that too; else 0 */
+	double against;
+};
+
+/**
+ * struct row - one figure
+ */
+struct row {
+	const char *name;
+	const char *unit;
+	/** @against: figure of the model's benchmark to compare with, or NULL */
+	const char *against;
+	/** @asked: only runs when it is named */
+	bool asked;
+	/** @opens: opens devices by itself */
+	bool opens;
+	/** @run: ends the program when it cannot measure */
+	void (*run)(struct bench *bench, const struct row *row, struct result *result);
+	const char *text;
+};
+
+/* rates.c */
+void bench_host_to_hbm(struct bench *bench, const struct row *row, struct result *result);
+void bench_hbm_to_host(struct bench *bench, const struct row *row, struct result *result);
+void bench_write(struct bench *bench, const struct row *row, struct result *result);
+void bench_read(struct bench *bench, const struct row *row, struct result *result);
+void bench_hbm_to_hbm(struct bench *bench, const struct row *row, struct result *result);
+
+/* latency.c */
+void bench_latency(struct bench *bench, const struct row *row, struct result *result);
+void bench_instructions(struct bench *bench, const struct row *row, struct result *result);
+void bench_batch(struct bench *bench, const struct row *row, struct result *result);
+
+/* probe.c */
+void bench_probe(struct bench *bench, const struct row *row, struct result *result);
+
+/* kill.c */
+void bench_kill(struct bench *bench, const struct row *row, struct result *result);
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Copies of 4 KiB from host memory to HBM: one by one, and many in one submit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "tool.h"
+
+#define SIZE 4096u
+#define BATCHES 15
+#define SINGLE 1000
+#define BATCH 1024u
+
+static struct neuron_buffer *create(struct bench *bench, enum neuron_placement placement,
+				    uint64_t size)
+{
+	struct neuron_buffer *buffer;
+
+	if (neuron_buffer_create(bench->device, placement, size, NULL, &buffer))
+		tool_die_neuron("create of a buffer");
+	return buffer;
+}
+
+/* ns of one copy, mean of a batch, for each of BATCHES batches. */
+static void run_single(struct bench *bench, int64_t *ns, unsigned int copies)
+{
+	struct neuron_buffer *host = create(bench, NEURON_HOST, SIZE);
+	struct neuron_buffer *hbm = create(bench, NEURON_HBM, SIZE);
+	unsigned int i, j;
+	int64_t start;
+
+	for (i = 0; i < 100; i++)
+		if (neuron_queue_copy(bench->queue, hbm, 0, host, 0, SIZE))
+			tool_die_neuron("copy");
+	for (i = 0; i < BATCHES; i++) {
+		start = tool_now();
+		for (j = 0; j < copies; j++)
+			if (neuron_queue_copy(bench->queue, hbm, 0, host, 0, SIZE))
+				tool_die_neuron("copy");
+		ns[i] = (tool_now() - start) / copies;
+	}
+	neuron_buffer_destroy(host);
+	neuron_buffer_destroy(hbm);
+}
+
+void bench_latency(struct bench *bench, const struct row *row, struct result *result)
+{
+	int64_t ns[BATCHES];
+
+	(void)row;
+	run_single(bench, ns, SINGLE);
+	result->value = (double)tool_median(ns, BATCHES) / 1e3;
+}
+
+void bench_instructions(struct bench *bench, const struct row *row, struct result *result)
+{
+	int64_t ns[BATCHES];
+
+	(void)row;
+	run_single(bench, ns, SINGLE / 10);
+	/* The smallest: what a timer tick adds is not part of a copy. */
+	tool_median(ns, BATCHES);
+	result->value = (double)ns[0];
+}
+
+void bench_batch(struct bench *bench, const struct row *row, struct result *result)
+{
+	struct neuron_buffer *host = create(bench, NEURON_HOST, (uint64_t)BATCH * SIZE);
+	struct neuron_buffer *hbm = create(bench, NEURON_HBM, (uint64_t)BATCH * SIZE);
+	unsigned char *data = malloc((size_t)BATCH * SIZE), *back = malloc((size_t)BATCH * SIZE);
+	struct neuron_op *ops = calloc(BATCH, sizeof(*ops));
+	int64_t ns[BATCHES], start;
+	unsigned int i;
+
+	if (!data || !back || !ops)
+		tool_die(TOOL_FAILED, "out of memory");
+	tool_random(data, (size_t)BATCH * SIZE, 3);
+	if (neuron_buffer_write(host, 0, data, (uint64_t)BATCH * SIZE))
+		tool_die_neuron("write");
+	for (i = 0; i < BATCH; i++)
+		ops[i] = (struct neuron_op){
+			.type = NEURON_OP_COPY,
+			.dst = hbm,
+			.dst_offset = (uint64_t)i * SIZE,
+			.src = host,
+			.src_offset = (uint64_t)i * SIZE,
+			.size = SIZE,
+		};
+	for (i = 0; i < BATCHES + 2; i++) {
+		start = tool_now();
+		if (neuron_queue_run(bench->queue, ops, BATCH, NEURON_WAIT_FOREVER))
+			tool_die_neuron("copy");
+		if (i >= 2)
+			ns[i - 2] = tool_now() - start;
+	}
+	if (neuron_buffer_read(hbm, 0, back, (uint64_t)BATCH * SIZE))
+		tool_die_neuron("read");
+	if (memcmp(data, back, (size_t)BATCH * SIZE))
+		tool_die(TOOL_FAILED, "%s: wrong data", row->name);
+	result->value = BATCH * 1e9 / (double)tool_median(ns, BATCHES);
+
+	run_single(bench, ns, SINGLE);
+	result->against = 1e9 / (double)tool_median(ns, BATCHES);
+	neuron_buffer_destroy(host);
+	neuron_buffer_destroy(hbm);
+	free(data);
+	free(back);
+	free(ops);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+/*
+ * neuron-ls: the Trainium devices of this machine.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "table.h"
+#include "tool.h"
+
+/**
+ * struct device - what is shown of one device
+ */
+struct device {
+	struct neuron_device_entry entry;
+	struct neuron_device_info info;
+	struct neuron_memory_info memory;
+	/** @error: why there is nothing but @entry; empty if there is */
+	char error[320];
+};
+
+static void usage(void)
+{
+	printf("usage: neuron-ls [OPTION]\n"
+	       "\n"
+	       "Lists the Trainium devices of this machine.\n"
+	       "\n"
+	       "  -j, --json     JSON array on standard output (also --json-output)\n"
+	       "  -h, --help     this text\n"
+	       "  -V, --version  version\n"
+	       "\n"
+	       "Exit status: 0; 1 no device, or one that could not be asked; 2 wrong usage.\n");
+}
+
+static void ask(struct device *device)
+{
+	struct neuron_device *handle;
+
+	device->info.size = sizeof(device->info);
+	device->memory.size = sizeof(device->memory);
+	if (neuron_device_open(device->entry.index, &handle)) {
+		snprintf(device->error, sizeof(device->error), "%s", neuron_last_error());
+		return;
+	}
+	if (neuron_device_get_info(handle, &device->info) ||
+	    neuron_device_get_memory(handle, NEURON_STACK_ANY, &device->memory))
+		snprintf(device->error, sizeof(device->error), "%s", neuron_last_error());
+	neuron_device_close(handle);
+}
+
+static struct device *find(unsigned int *count)
+{
+	struct neuron_device_entry *entries = NULL;
+	struct device *devices;
+	int found, room = 0, i;
+
+	/* Devices may come while we look. */
+	while ((found = neuron_enumerate(entries, sizeof(*entries), (uint32_t)room)) > room) {
+		room = found;
+		entries = realloc(entries, (size_t)room * sizeof(*entries));
+		if (!entries)
+			tool_die(TOOL_FAILED, "out of memory");
+	}
+	if (found < 0)
+		tool_die(TOOL_FAILED, "%s", neuron_last_error());
+	devices = calloc((size_t)found + 1, sizeof(*devices));
+	if (!devices)
+		tool_die(TOOL_FAILED, "out of memory");
+	for (i = 0; i < found; i++) {
+		devices[i].entry = entries[i];
+		ask(&devices[i]);
+	}
+	free(entries);
+	*count = (unsigned int)found;
+	return devices;
+}
+
+static void print_table(const struct device *devices, unsigned int count)
+{
+	struct table *table;
+	unsigned int i;
+
+	table = table_new(">DEVICE", "PCI BDF", "NAME", "SERIAL", ">CORES", ">MEMORY", ">FREE",
+			  ">FIRMWARE", "DRIVER", NULL);
+	for (i = 0; i < count; i++) {
+		const struct neuron_device_info *info = &devices[i].info;
+
+		if (devices[i].error[0])
+			continue;
+		table_cell(table, "%u", devices[i].entry.index);
+		table_cell(table, "%s", info->pci_address);
+		table_cell(table, "%s", info->name);
+		if (info->serial)
+			table_cell(table, "%016" PRIx64, info->serial);
+		else
+			table_cell(table, "-");
+		table_cell(table, "%u", info->num_cores);
+		table_cell(table, "%s", tool_bytes(devices[i].memory.total).text);
+		table_cell(table, "%s", tool_bytes(devices[i].memory.free).text);
+		if (info->firmware_build)
+			table_cell(table, "%u.%u", info->firmware_api, info->firmware_build);
+		else
+			table_cell(table, "%u", info->firmware_api);
+		table_cell(table, "%s %u.%u.%u", info->driver, info->driver_version[0],
+			   info->driver_version[1], info->driver_version[2]);
+	}
+	table_print(table, stdout, 1);
+	table_free(table);
+}
+
+static void add_string(struct json_object *object, const char *key, const char *text)
+{
+	json_object_object_add(object, key, json_object_new_string(text));
+}
+
+static void add_int(struct json_object *object, const char *key, uint64_t value)
+{
+	json_object_object_add(object, key, json_object_new_uint64(value));
+}
+
+static struct json_object *device_json(const struct device *device)
+{
+	const struct neuron_device_info *info = &device->info;
+	struct json_object *o = json_object_new_object();
+	char text[64];
+
+	add_int(o, "neuron_device", device->entry.index);
+	add_string(o, "bdf", device->entry.pci_address);
+	add_string(o, "node", device->entry.node);
+	snprintf(text, sizeof(text), "%d", device->entry.numa_node);
+	add_string(o, "numa_node", text);
+	if (device->error[0]) {
+		add_string(o, "error", device->error);
+		return o;
+	}
+	add_string(o, "name", info->name);
+	if (info->serial) {
+		snprintf(text, sizeof(text), "%016" PRIx64, info->serial);
+		add_string(o, "serial", text);
+	}
+	add_int(o, "nc_count", info->num_cores);
+	add_int(o, "memory_size", device->memory.total);
+	add_int(o, "memory_free", device->memory.free);
+	add_int(o, "firmware_api", info->firmware_api);
+	if (info->firmware_build)
+		add_int(o, "firmware_build", info->firmware_build);
+	add_string(o, "driver", info->driver);
+	snprintf(text, sizeof(text), "%u.%u.%u", info->driver_version[0], info->driver_version[1],
+		 info->driver_version[2]);
+	add_string(o, "driver_version", text);
+	add_int(o, "reset_count", info->reset_count);
+	return o;
+}
+
+static void print_json(const struct device *devices, unsigned int count)
+{
+	struct json_object *list = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		json_object_array_add(list, device_json(&devices[i]));
+	puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY |
+					    JSON_C_TO_STRING_SPACED |
+					    JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(list);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "json-output", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int status = TOOL_OK, json = 0, c;
+	struct device *devices;
+	unsigned int count, i;
+
+	tool_name = "neuron-ls";
+	while ((c = getopt_long(argc, argv, "jhV", options, NULL)) != -1) {
+		switch (c) {
+		case 'j':
+			json = 1;
+			break;
+		case 'h':
+			usage();
+			return tool_finish(TOOL_OK);
+		case 'V':
+			tool_print_version();
+			return tool_finish(TOOL_OK);
+		default:
+			tool_usage_error();
+		}
+	}
+	if (optind < argc) {
+		tool_warn("unexpected argument '%s'", argv[optind]);
+		tool_usage_error();
+	}
+
+	devices = find(&count);
+	if (json)
+		print_json(devices, count);
+	else if (count)
+		print_table(devices, count);
+	if (!count) {
+		tool_warn("%s", neuron_last_error());
+		status = TOOL_FAILED;
+	}
+	for (i = 0; i < count; i++) {
+		if (!devices[i].error[0])
+			continue;
+		tool_warn("%s", devices[i].error);
+		status = TOOL_FAILED;
+	}
+	free(devices);
+	return tool_finish(status);
+}
