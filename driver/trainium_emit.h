@@ -109,7 +109,7 @@ static inline void trn_emit_desc(struct trn_emit *e, u64 dst, u64 src, u32 len, 
  */
 static inline bool trn_emit_op(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
 {
-	struct trn_cursor dst, src;
+	struct trn_cursor dst __uninitialized, src __uninitialized;
 
 	if (op->type != TRAINIUM_OP_COPY)
 		return trn_emit_fill(e, op, done);

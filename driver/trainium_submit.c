@@ -277,7 +277,7 @@ static bool trn_queue_has_slot(const struct trn_queue *q)
 static int trn_submit_emit(struct trn_submit *s, struct trn_emit *e)
 {
 	const struct drm_trainium_submit *args = s->args;
-	struct trn_job_op op;
+	struct trn_job_op op __uninitialized;
 	u32 n, i, at = 0;
 	int ret;
 
@@ -372,15 +372,31 @@ static struct trn_slot *trn_submit_slot(struct trn_submit *s)
 	return slot;
 }
 
+/* Ends a job on a ring and starts it. Return: it has ended already. */
+static inline bool trn_submit_kick(struct trn_ring *ring, bool irq, u64 *marker)
+{
+	*marker = trn_ring_marker(ring, irq);
+	trn_ring_kick(ring);
+	return trn_ring_done(ring) >= *marker;
+}
+
+static noinline bool trn_submit_kick_all(struct trn_emit *e, bool irq, u64 *marker)
+{
+	unsigned long rings = e->written;
+	bool reached = true;
+	unsigned int r;
+
+	for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
+		reached &= trn_submit_kick(e->q->ring[r], irq, &marker[r]);
+	return reached;
+}
+
 static int trn_submit_direct_locked(struct trn_submit *s)
 {
 	struct trn_queue *q = s->q;
-	unsigned long rings;
 	struct trn_emit e __uninitialized;
+	bool small, irq, reached;
 	struct trn_slot *slot;
-	unsigned int r;
-	bool small, irq, reached = true;
-	u64 marker = 0;
 	int ret;
 
 	trn_emit_init(&e, q, q->submitted + 1);
@@ -402,15 +418,10 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 	small = e.descs <= TRN_INLINE_DESCS && s->bytes <= TRN_INLINE_BYTES && !q->busy;
 	irq = !small || !q->inline_done;
 	slot = trn_slot(q, s->seqno);
-	rings = e.written;
-	for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS) {
-		marker = trn_ring_marker(q->ring[r], irq);
-		slot->marker[r] = marker;
-	}
-	for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS) {
-		trn_ring_kick(q->ring[r]);
-		reached &= trn_ring_done(q->ring[r]) >= slot->marker[r];
-	}
+	if (likely(!e.spread))
+		reached = trn_submit_kick(e.ring, irq, &slot->marker[0]);
+	else
+		reached = trn_submit_kick_all(&e, irq, slot->marker);
 	if (small)
 		q->inline_done = reached;
 	if (reached && !q->busy) {
