@@ -101,7 +101,7 @@ TEST_F(prime, mapped_by_importer)
 /* C15: exporting again is the same dma-buf; importing again the same handle */
 TEST_F(prime, same_object)
 {
-	struct stat first, st;
+	struct stat first = {}, st;
 	__u32 handle, again;
 	int fd[100];
 	unsigned int i;

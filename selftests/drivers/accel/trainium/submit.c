@@ -328,7 +328,7 @@ TEST_F(submit, short_ioctl)
 
 TEST_F(submit, job_bytes_limit)
 {
-	static struct drm_trainium_op ops[4096];
+	static struct drm_trainium_op ops[20000];
 	__u64 most = self->limits.max_job_bytes;
 	unsigned int n = most / self->big.size + 1, i;
 

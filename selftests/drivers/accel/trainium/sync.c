@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 
 #include "kselftest_harness.h"
@@ -32,6 +33,10 @@ FIXTURE_SETUP(sync)
 FIXTURE_TEARDOWN(sync)
 {
 	close(self->fd);
+}
+
+static void on_signal(int sig)
+{
 }
 
 static int submit_syncs(int fd, __u32 queue, const struct drm_trainium_op *ops, __u32 n,
@@ -481,6 +486,245 @@ TEST_F(sync, waiting_submit_with_dependency)
 	EXPECT_EQ(TRAINIUM_STATUS_PENDING, s.status);
 	EXPECT_EQ(2, s.seqno);
 	EXPECT_EQ(0, trn_drain(self->fd, self->q2));
+}
+
+/* Nothing runs before its fence, and all of it does after. */
+TEST_F(sync, unsignalled)
+{
+	struct drm_trainium_op op = trn_op_fill(self->hbm.handle, 0, SIZE, 0x5b, 1);
+	struct drm_trainium_sync in = {}, out = {};
+	struct drm_trainium_query_queue q;
+	struct trn_gate gate;
+	unsigned int i;
+
+	if (trn_gate_open(&gate))
+		SKIP(return, "no vgem to make fences with");
+	ASSERT_EQ(0, trn_gate_sync(&gate, self->fd, &in.handle));
+	ASSERT_EQ(0, trn_sync_create(self->fd, &out.handle));
+	for (i = 1; i <= 20; i++) {
+		out.point = i;
+		ASSERT_EQ(0, submit_syncs(self->fd, self->q1, &op, 1, &in, 1, &out, 1));
+	}
+	/* One that depends on nothing stays behind them. */
+	ASSERT_EQ(0, submit_syncs(self->fd, self->q1, &op, 1, NULL, 0, NULL, 0));
+	trn_sleep(50 * TRN_MSEC);
+	ASSERT_EQ(0, trn_queue(self->fd, self->q1, &q));
+	EXPECT_EQ(21, q.submitted);
+	EXPECT_EQ(0, q.completed);
+	EXPECT_EQ(-ETIME, trn_sync_wait(self->fd, out.handle, 1, 0));
+	/* Other queues do not mind. */
+	ASSERT_EQ(0, trn_copy(self->fd, self->q2, self->host.handle, 0, self->hbm.handle, 0,
+			      SIZE));
+	EXPECT_EQ(-1, trn_check_byte(self->host.map, SIZE, 0));
+	ASSERT_EQ(0, trn_gate_release(&gate));
+	ASSERT_EQ(0, trn_sync_wait(self->fd, out.handle, 20, TRN_PATIENCE));
+	ASSERT_EQ(0, trn_drain(self->fd, self->q1));
+	ASSERT_EQ(0, trn_copy(self->fd, self->q1, self->host.handle, 0, self->hbm.handle, 0,
+			      SIZE));
+	EXPECT_EQ(-1, trn_check_byte(self->host.map, SIZE, 0x5b));
+	trn_gate_close(&gate);
+}
+
+/* Waits end when they should: by deadline, by release, never before. */
+TEST_F(sync, wait_for_unsignalled)
+{
+	struct drm_trainium_op op = trn_op_fill(self->hbm.handle, 0, SIZE, 0x5b, 1);
+	struct drm_trainium_sync in = {};
+	struct drm_trainium_submit s;
+	struct trn_gate gate;
+	__s64 start, took;
+	pid_t pid;
+
+	if (trn_gate_open(&gate))
+		SKIP(return, "no vgem to make fences with");
+	ASSERT_EQ(0, trn_gate_sync(&gate, self->fd, &in.handle));
+	s = trn_job(self->q1, &op, 1);
+	s.in_syncs = trn_ptr(&in);
+	s.in_sync_count = 1;
+	s.flags = TRAINIUM_SUBMIT_WAIT;
+	start = trn_now();
+	s.deadline_ns = start + 100 * TRN_MSEC;
+	ASSERT_EQ(0, trn_submit(self->fd, &s));
+	took = trn_now() - start;
+	EXPECT_EQ(TRAINIUM_STATUS_PENDING, s.status);
+	EXPECT_LE(100 * TRN_MSEC, took);
+	EXPECT_GT(2 * TRN_SEC, took);
+	/* The same for an empty one */
+	start = trn_now();
+	EXPECT_EQ(-EINPROGRESS, trn_run_for(self->fd, self->q1, NULL, 0, 50 * TRN_MSEC));
+	EXPECT_LE(50 * TRN_MSEC, trn_now() - start);
+	/* Released by somebody else while this one sleeps */
+	pid = trn_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		trn_sleep(100 * TRN_MSEC);
+		_exit(trn_gate_release(&gate) ? 1 : 0);
+	}
+	start = trn_now();
+	EXPECT_EQ(0, trn_drain(self->fd, self->q1));
+	EXPECT_LE(50 * TRN_MSEC, trn_now() - start);
+	EXPECT_EQ(0, trn_reap(pid, TRN_PATIENCE));
+	trn_gate_close(&gate);
+}
+
+/* A signal takes a waiting submit out, with PENDING; the job is there once. */
+TEST_F(sync, signal_during_wait)
+{
+	struct drm_trainium_op op = trn_op_fill(self->hbm.handle, 0, SIZE, 0x5b, 1);
+	struct sigaction sa = { .sa_handler = on_signal };
+	struct drm_trainium_query_queue q;
+	struct drm_trainium_sync in = {};
+	struct drm_trainium_submit s;
+	struct trn_gate gate;
+	unsigned int i;
+	pid_t pid;
+
+	if (trn_gate_open(&gate))
+		SKIP(return, "no vgem to make fences with");
+	ASSERT_EQ(0, sigaction(SIGUSR1, &sa, NULL));
+	ASSERT_EQ(0, trn_gate_sync(&gate, self->fd, &in.handle));
+	for (i = 1; i <= 10; i++) {
+		pid = trn_fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			trn_sleep(20 * TRN_MSEC);
+			_exit(kill(getppid(), SIGUSR1));
+		}
+		s = trn_job(self->q1, &op, 1);
+		s.in_syncs = trn_ptr(&in);
+		s.in_sync_count = 1;
+		s.flags = TRAINIUM_SUBMIT_WAIT;
+		s.deadline_ns = trn_now() + TRN_PATIENCE;
+		ASSERT_EQ(0, trn_submit(self->fd, &s));
+		EXPECT_EQ(TRAINIUM_STATUS_PENDING, s.status);
+		EXPECT_EQ(i, s.seqno);
+		EXPECT_EQ(0, trn_reap(pid, TRN_PATIENCE));
+	}
+	ASSERT_EQ(0, trn_gate_release(&gate));
+	EXPECT_EQ(0, trn_drain(self->fd, self->q1));
+	ASSERT_EQ(0, trn_queue(self->fd, self->q1, &q));
+	EXPECT_EQ(10, q.submitted);
+	EXPECT_EQ(10, q.completed);
+	trn_gate_close(&gate);
+}
+
+/* Room for jobs ends: -ETIME with a deadline, and nothing was queued */
+TEST_F(sync, full_queue)
+{
+	struct drm_trainium_op op = trn_op_fill(self->hbm.handle, 0, SIZE, 0x5b, 1);
+	struct drm_trainium_query_queue q;
+	struct drm_trainium_sync in = {};
+	struct drm_trainium_submit s;
+	struct trn_gate gate;
+	unsigned int i;
+	int ret = 0;
+
+	if (trn_gate_open(&gate))
+		SKIP(return, "no vgem to make fences with");
+	ASSERT_EQ(0, trn_gate_sync(&gate, self->fd, &in.handle));
+	for (i = 0; i < 100000 && !ret; i++) {
+		s = trn_job(self->q1, &op, 1);
+		s.in_syncs = trn_ptr(&in);
+		s.in_sync_count = 1;
+		s.flags = TRAINIUM_SUBMIT_WAIT;
+		ret = trn_submit(self->fd, &s);
+		if (!ret)
+			EXPECT_EQ(TRAINIUM_STATUS_PENDING, s.status);
+	}
+	if (ret) {
+		EXPECT_EQ(-ETIME, ret);
+		i--;
+	}
+	TH_LOG("%u jobs wait", i);
+	EXPECT_LE(16, i);
+	ASSERT_EQ(0, trn_queue(self->fd, self->q1, &q));
+	EXPECT_EQ(i, q.submitted);
+	ASSERT_EQ(0, trn_gate_release(&gate));
+	EXPECT_EQ(0, trn_drain(self->fd, self->q1));
+	ASSERT_EQ(0, trn_queue(self->fd, self->q1, &q));
+	EXPECT_EQ(i, q.completed);
+	trn_gate_close(&gate);
+}
+
+/* A queue goes while its jobs wait: they fail as cancelled, at once. */
+TEST_F(sync, destroyed_while_waiting)
+{
+	struct drm_trainium_op op = trn_op_fill(self->hbm.handle, 0, SIZE, 0x5b, 1);
+	struct drm_trainium_sync in = {}, out = {};
+	struct trn_snapshot base;
+	struct trn_gate gate;
+	unsigned int i;
+	__u32 queue;
+	int file[5];
+
+	if (trn_gate_open(&gate))
+		SKIP(return, "no vgem to make fences with");
+	ASSERT_EQ(0, trn_snapshot(self->fd, &base));
+	ASSERT_EQ(0, trn_queue_create(self->fd, 0, 2, &queue));
+	ASSERT_EQ(0, trn_gate_sync(&gate, self->fd, &in.handle));
+	ASSERT_EQ(0, trn_sync_create(self->fd, &out.handle));
+	for (i = 0; i < ARRAY_SIZE(file); i++) {
+		ASSERT_EQ(0, submit_syncs(self->fd, queue, &op, 1, &in, 1, &out, 1));
+		ASSERT_EQ(0, trn_sync_export_file(self->fd, out.handle, &file[i]));
+	}
+	ASSERT_EQ(0, trn_queue_destroy(self->fd, queue));
+	EXPECT_EQ(0, trn_sync_wait(self->fd, out.handle, 0, 2 * TRN_SEC));
+	for (i = 0; i < ARRAY_SIZE(file); i++) {
+		EXPECT_EQ(-ECANCELED, trn_sync_file_status(file[i]));
+		close(file[i]);
+	}
+	EXPECT_EQ(NULL, trn_settle(self->fd, &base, 2 * TRN_SEC));
+	ASSERT_EQ(0, trn_gate_release(&gate));
+	trn_gate_close(&gate);
+	/* Nothing of them ran. */
+	ASSERT_EQ(0, trn_copy(self->fd, self->q1, self->host.handle, 0, self->hbm.handle, 0,
+			      SIZE));
+	EXPECT_EQ(-1, trn_check_byte(self->host.map, SIZE, 0));
+}
+
+/* So does its whole file, whose memory is then free again. */
+TEST_F(sync, killed_while_waiting)
+{
+	struct trn_snapshot base;
+	struct trn_gate gate;
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	if (trn_gate_open(&gate))
+		SKIP(return, "no vgem to make fences with");
+	ASSERT_EQ(0, trn_snapshot(self->fd, &base));
+	ASSERT_EQ(0, pipe(ready));
+	pid = trn_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		int fd = trn_open(0);
+		struct drm_trainium_sync in = {};
+		struct drm_trainium_op op;
+		struct trn_bo bo;
+		unsigned int i;
+		__u32 queue;
+
+		if (trn_queue_create(fd, 0, 2, &queue) || trn_hbm_new(fd, 0, BIG, &bo) ||
+		    trn_gate_sync(&gate, fd, &in.handle))
+			_exit(1);
+		op = trn_op_fill(bo.handle, 0, BIG, 1, 1);
+		for (i = 0; i < 10; i++)
+			if (submit_syncs(fd, queue, &op, 1, &in, 1, NULL, 0))
+				_exit(2);
+		if (write(ready[1], "x", 1) != 1)
+			_exit(3);
+		trn_drain(fd, queue);
+		_exit(4);
+	}
+	close(ready[1]);
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	trn_sleep(10 * TRN_MSEC);
+	kill(pid, SIGKILL);
+	ASSERT_EQ(128 + SIGKILL, trn_reap(pid, 2 * TRN_SEC));
+	EXPECT_EQ(NULL, trn_settle(self->fd, &base, 2 * TRN_SEC));
+	ASSERT_EQ(0, trn_gate_release(&gate));
+	trn_gate_close(&gate);
 }
 
 TEST_HARNESS_MAIN

@@ -130,6 +130,23 @@ int trn_sync_export_file(int fd, __u32 handle, int *out);
 /* The error of a signalled sync_file: 1 no error, 0 pending, else -errno */
 int trn_sync_file_status(int file);
 
+/*
+ * A fence that signals when the test says so, from vgem (which lets it signal
+ * by itself after 10 s). For what has to happen while a job waits.
+ */
+struct trn_gate {
+	int vgem;
+	__u32 fence;
+	int file;	/* sync_file */
+};
+
+/* -ENODEV when the kernel has no vgem */
+int trn_gate_open(struct trn_gate *gate);
+/* A new binary syncobj with the fence */
+int trn_gate_sync(struct trn_gate *gate, int fd, __u32 *handle);
+int trn_gate_release(struct trn_gate *gate);
+void trn_gate_close(struct trn_gate *gate);
+
 /* PRIME */
 int trn_export(int fd, __u32 handle, int *out);
 int trn_import(int fd, int in, __u32 *handle);
