@@ -424,3 +424,20 @@ bool trn_axi_init_bars(TrnDevice *d, Error **errp)
                      PCI_BASE_ADDRESS_MEM_PREFETCH, &d->bar4);
     return true;
 }
+
+/* A region inside another one holds its owner: the device would stay for ever. */
+void trn_axi_exit_bars(TrnDevice *d)
+{
+    unsigned i;
+
+    for (i = 0; i < d->gen->num_cores; i++) {
+        if (d->core[i].sbuf.container) {
+            memory_region_del_subregion(&d->bar0, &d->core[i].sbuf);
+        }
+    }
+    for (i = 0; i < d->gen->num_stacks; i++) {
+        if (d->hbm_window[i].container) {
+            memory_region_del_subregion(&d->bar4, &d->hbm_window[i]);
+        }
+    }
+}

@@ -140,6 +140,7 @@ static void trn_exit(PCIDevice *pdev)
     trn_fw_exit(d);
     trn_ext_exit(d);
     trn_udma_exit(d);
+    trn_axi_exit_bars(d);
     if (pdev->exp.aer_cap) {
         pcie_aer_exit(pdev);
     }

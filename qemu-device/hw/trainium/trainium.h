@@ -210,6 +210,7 @@ bool trn_axi_resolve(TrnDevice *d, uint64_t addr, TrnTarget *t);
 bool trn_axi_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len);
 bool trn_axi_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len);
 bool trn_axi_init_bars(TrnDevice *d, Error **errp);
+void trn_axi_exit_bars(TrnDevice *d);
 /* The UDMA register block: DMA never reaches it. */
 extern const TrnBlock trn_udma_block;
 
