@@ -2,6 +2,9 @@
 /* Shared by the Trainium qtests. */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qapi/error.h"
+#include "qobject/qdict.h"
+#include "qobject/qjson.h"
 #include "trainium-qtest.h"
 
 /* --- machine -------------------------------------------------------------- */
@@ -357,6 +360,11 @@ void tq_wait(TqChip *c, uint64_t phys, uint32_t value)
     }
 }
 
+void tq_step_ms(TqChip *c, unsigned ms)
+{
+    qtest_clock_step(c->qts, ms * 1000000ll);
+}
+
 void tq_settle(TqChip *c)
 {
     int i;
@@ -556,4 +564,28 @@ void tq_finish(TqQueue *q)
 bool tq_marker_seen(TqQueue *q)
 {
     return qtest_readl(q->c->qts, q->mark + 4) == TQ_MARK;
+}
+
+/* --- properties ------------------------------------------------------------ */
+
+static bool tq_set_ok(TqChip *c, const char *prop, const char *json)
+{
+    QDict *r = qtest_qmp(c->qts, "{ 'execute': 'qom-set', 'arguments': { "
+                         "'path': '/machine/peripheral/chip0', "
+                         "'property': %s, 'value': %p } }", prop,
+                         qobject_from_json(json, &error_abort));
+    bool ok = qdict_haskey(r, "return");
+
+    qobject_unref(r);
+    return ok;
+}
+
+void tq_set(TqChip *c, const char *prop, const char *json)
+{
+    g_assert(tq_set_ok(c, prop, json));
+}
+
+void tq_set_fails(TqChip *c, const char *prop, const char *json)
+{
+    g_assert(!tq_set_ok(c, prop, json));
 }

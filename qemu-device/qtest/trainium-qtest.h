@@ -108,6 +108,7 @@ void tq_step(TqChip *c);
 bool tq_poll(TqChip *c, uint64_t phys, uint32_t value, unsigned ms);
 /* Asserts that the word at a guest-physical address becomes @value. */
 void tq_wait(TqChip *c, uint64_t phys, uint32_t value);
+void tq_step_ms(TqChip *c, unsigned ms);
 /* A while in which the device may do what it should not. */
 void tq_settle(TqChip *c);
 
@@ -138,5 +139,9 @@ void tq_add_marker(TqQueue *q);
 /* tq_add_marker(), tq_kick() and wait. */
 void tq_finish(TqQueue *q);
 bool tq_marker_seen(TqQueue *q);
+
+/* qom-set on the chip of tq_start(); @json is the value */
+void tq_set(TqChip *c, const char *prop, const char *json);
+void tq_set_fails(TqChip *c, const char *prop, const char *json);
 
 #endif
