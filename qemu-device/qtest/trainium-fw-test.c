@@ -548,6 +548,7 @@ static void test_migrate(void)
     tq_start(&a, "fw-reset-ms=1000,hbm-size=256M");
     tq_set(&a, "hbm1-ecc-corrected", "5");
     tq_misc_write(&a, 0x190, 0x04010303);
+    tq_write(&a, core_window(7) + 0x1234000, 0x77665544);   /* SBUF */
     tq_misc_write(&a, 0x1ec, 1);
     tq_misc_write(&a, 0x800, 1);
     tq_step_ms(&a, 100);
@@ -581,6 +582,7 @@ static void test_migrate(void)
     g_assert_cmphex(tq_misc_read(&b, 0x1ec), ==, 0);
     g_assert_cmphex(tq_misc_read(&b, 0x48), ==, 0x00050000);
     g_assert_cmphex(tq_misc_read(&b, 0x190), ==, 0x04010303);
+    g_assert_cmphex(tq_read(&b, core_window(7) + 0x1234000), ==, 0x77665544);
     tq_stop(&b);
     unlink(file);
 }

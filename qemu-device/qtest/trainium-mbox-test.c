@@ -444,6 +444,102 @@ static void test_faults(void)
     tq_stop(&c);
 }
 
+/* --- nonsense -------------------------------------------------------------------- */
+
+static uint32_t rnd(void)
+{
+    return g_test_rand_int();
+}
+
+static uint64_t random_addr(TqChip *c, Mail *m)
+{
+    static const uint64_t some[] = {
+        0, 0x8006c84000ull, 0x8006c84800ull, 0x600000000ull - 4,
+        TQ_HOST, TQ_HOST + 0x3fffffffffffull, 0x802000000000ull,
+        0x806001400ull, 0x1002000000ull, 0x10000000000000ull, ~0ull,
+        TQ_HOST + TQ_BAR0 + 0x6c84800,      /* its own doorbell, from outside */
+        TQ_HOST + TQ_BAR0 + 0xd0000000,
+    };
+
+    switch (rnd() % 4) {
+    case 0:
+        return TQ_HOST + m->req;
+    case 1:
+        return TQ_HOST + m->resp;
+    case 2:
+        return some[rnd() % ARRAY_SIZE(some)];
+    default:
+        return (uint64_t)rnd() << 32 | rnd();
+    }
+}
+
+/* Whatever the host writes, the firmware stays in order. */
+static void test_random(void)
+{
+    static const unsigned words[] = {
+        0x0f0, 0x100, 0x17c, 0x1d4, 0x1d8, 0x1ec, 0x1f0, 0x1f4, 0x1f8, 0x1fc,
+        0x800, 0x800, 0x808, 0x024,
+    };
+    g_autofree Mail *m = g_new0(Mail, 1);
+    uint8_t out[512], in[512];
+    size_t n;
+    TqChip c;
+    int i;
+
+    tq_start(&c, "hbm-size=1G");
+    mail_alloc(&c, m);
+    for (i = 0; i < 2000; i++) {
+        unsigned k;
+
+        switch (rnd() % 4) {
+        case 0:
+            for (k = 0; k < 4; k++) {
+                tq_misc_write(&c, words[rnd() % ARRAY_SIZE(words)],
+                              rnd() % 3 ? rnd() % 4
+                                                    : rnd());
+            }
+            break;
+        case 1:
+            /* correct but for what it asks for */
+            for (k = 0; k < sizeof(in); k++) {
+                in[k] = rnd();
+            }
+            mail_build(m, rnd() % 7, in,
+                       rnd() % sizeof(in));
+            tq_put(&c, TQ_HOST + m->req, m->buf, m->len);
+            mail_ring(&c, random_addr(&c, m), random_addr(&c, m));
+            break;
+        case 2:
+            /* addresses of registers, good and bad */
+            for (k = 0; k < 64; k += 8) {
+                stq_le_p(in + k, random_addr(&c, m));
+            }
+            mail_build(m, 1, in, 64);
+            tq_put(&c, TQ_HOST + m->req, m->buf, m->len);
+            mail_ring(&c, TQ_HOST + m->req, TQ_HOST + m->resp);
+            break;
+        default:
+            qtest_writel(c.qts, m->req, rnd());
+            mail_ring(&c, random_addr(&c, m), random_addr(&c, m));
+            break;
+        }
+        if (rnd() % 2) {
+            qtest_clock_step(c.qts, rnd() % 100000000);
+        }
+    }
+    for (i = 0; i < 100; i++) {
+        tq_step_ms(&c, 50);
+    }
+    tq_misc_write(&c, 0x1ec, 1);
+    tq_misc_write(&c, 0x800, 1);
+    tq_step_ms(&c, 1);
+    tq_step_ms(&c, 40);
+    g_assert_cmphex(tq_misc_read(&c, 0x1ec), ==, 0);
+    g_assert_cmphex(tq_misc_read(&c, 0x808), ==, 0);
+    g_assert_cmpint(mail(&c, m, 2, NULL, 0, out, &n), ==, 0);
+    tq_stop(&c);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -453,5 +549,6 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/mbox/old-api", test_old_api);
     qtest_add_func("trainium/mbox/reset-first", test_reset_first);
     qtest_add_func("trainium/mbox/faults", test_faults);
+    qtest_add_func("trainium/mbox/random", test_random);
     return g_test_run();
 }
