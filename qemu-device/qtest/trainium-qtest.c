@@ -2,6 +2,9 @@
 /* Shared by the Trainium qtests. */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
+#include "qapi/error.h"
+#include "qobject/qdict.h"
+#include "qobject/qjson.h"
 #include "trainium-qtest.h"
 
 /* --- machine -------------------------------------------------------------- */
@@ -57,6 +60,11 @@ void tq_map(TqChip *c, unsigned n)
     c->bar4 = TQ_BAR4 + n * 0x4000000000ull;
     tq_map_bar(c, 0, c->bar0);
     tq_map_bar(c, 2, c->bar2);
+    /* a quarter of BAR4 each: 64 GiB unless the chip was made smaller */
+    tq_cfg_write(c, 0x20, 0xffffffff);
+    tq_cfg_write(c, 0x24, 0xffffffff);
+    c->pitch = -((uint64_t)tq_cfg_read(c, 0x24) << 32 |
+                 (tq_cfg_read(c, 0x20) & ~0xfu)) / 4;
     tq_map_bar(c, 4, c->bar4);
     tq_cfg_writew(c, 0x04, 0x0006);         /* memory, bus master */
 }
@@ -276,8 +284,7 @@ uint64_t tq_alloc(TqChip *c, uint64_t size, uint64_t align)
     return addr;
 }
 
-/* Guest-physical address of a byte the host can reach at an AXI address. */
-static uint64_t tq_phys(TqChip *c, uint64_t axi)
+uint64_t tq_phys(TqChip *c, uint64_t axi)
 {
     unsigned stack;
 
@@ -285,28 +292,51 @@ static uint64_t tq_phys(TqChip *c, uint64_t axi)
         return axi & ~TQ_HOST;
     }
     stack = (axi >> 47 & 1) * 2 + (axi >> 38 & 1);
-    return c->bar4 + stack * 0x1000000000ull + (axi - tq_hbm(stack));
+    return c->bar4 + stack * c->pitch + (axi - tq_hbm(stack));
 }
+
+/* Long lines cost the protocol's two ends the square of their length. */
+#define TQ_CHUNK 32768ull
 
 void tq_put(TqChip *c, uint64_t axi, const void *buf, uint64_t len)
 {
-    uint64_t phys = tq_phys(c, axi);
+    uint64_t phys = tq_phys(c, axi), n, at;
 
     if (len < 64) {
         qtest_memwrite(c->qts, phys, buf, len);
-    } else {
-        qtest_bufwrite(c->qts, phys, buf, len);
+        return;
+    }
+    for (at = 0; at < len; at += n) {
+        n = MIN(len - at, TQ_CHUNK);
+        qtest_bufwrite(c->qts, phys + at, (const uint8_t *)buf + at, n);
     }
 }
 
 void tq_get(TqChip *c, uint64_t axi, void *buf, uint64_t len)
 {
-    uint64_t phys = tq_phys(c, axi);
+    uint64_t phys = tq_phys(c, axi), n, at;
 
     if (len < 64) {
         qtest_memread(c->qts, phys, buf, len);
-    } else {
-        qtest_bufread(c->qts, phys, buf, len);
+        return;
+    }
+    for (at = 0; at < len; at += n) {
+        n = MIN(len - at, TQ_CHUNK);
+        qtest_bufread(c->qts, phys + at, (uint8_t *)buf + at, n);
+    }
+}
+
+void tq_check(TqChip *c, uint64_t axi, const void *expect, uint64_t len)
+{
+    g_autofree uint8_t *buf = g_malloc(len);
+    uint64_t i;
+
+    tq_get(c, axi, buf, len);
+    if (memcmp(buf, expect, len)) {
+        for (i = 0; buf[i] == ((const uint8_t *)expect)[i]; i++) {
+        }
+        g_test_message("0x%" PRIx64 " differs at 0x%" PRIx64, axi, i);
+        g_assert_cmphex(buf[i], ==, ((const uint8_t *)expect)[i]);
     }
 }
 
@@ -355,6 +385,11 @@ void tq_wait(TqChip *c, uint64_t phys, uint32_t value)
     if (!tq_poll(c, phys, value, 60000)) {
         g_assert_cmphex(qtest_readl(c->qts, phys), ==, value);
     }
+}
+
+void tq_step_ms(TqChip *c, unsigned ms)
+{
+    qtest_clock_step(c->qts, ms * 1000000ll);
 }
 
 void tq_settle(TqChip *c)
@@ -486,19 +521,38 @@ void tq_init_queue(TqQueue *q, TqChip *c, unsigned engine, unsigned nr,
     tq_init_queue_at(q, c, engine, nr, TQ_HOST | m2s, len, TQ_HOST | s2m, len);
 }
 
+static void tq_flush_ring(TqChip *c, TqRing *r)
+{
+    uint32_t first = (r->next ? r->next : r->len) - r->staged;
+
+    if (r->staged) {
+        tq_put(c, r->axi + first * 16ull, r->stage, r->staged * 16);
+        r->staged = 0;
+    }
+}
+
+void tq_flush(TqQueue *q)
+{
+    tq_flush_ring(q->c, &q->m2s);
+    tq_flush_ring(q->c, &q->s2m);
+}
+
 static void tq_desc(TqChip *c, TqRing *r, uint32_t word0, uint32_t word1,
                     uint64_t axi)
 {
-    uint32_t d[4] = {
-        cpu_to_le32(word0 | r->rid << 24), cpu_to_le32(word1),
-        cpu_to_le32(axi), cpu_to_le32(axi >> 32),
-    };
+    uint32_t *d = r->stage[r->staged++];
 
-    tq_put(c, r->axi + r->next * 16ull, d, 16);
+    d[0] = cpu_to_le32(word0 | r->rid << 24);
+    d[1] = cpu_to_le32(word1);
+    d[2] = cpu_to_le32(axi);
+    d[3] = cpu_to_le32(axi >> 32);
     r->fresh++;
     if (++r->next == r->len) {
         r->next = 0;
         r->rid = (r->rid + 1) & 3;
+    }
+    if (!r->next || r->staged == TQ_STAGE) {
+        tq_flush_ring(c, r);
     }
 }
 
@@ -520,12 +574,24 @@ void tq_pair(TqQueue *q, uint64_t dst, uint64_t src, uint32_t len,
     tq_s2m(q, dst, len, s2m_flags);
 }
 
+void tq_ring_s2m(TqQueue *q, uint32_t n)
+{
+    tq_flush_ring(q->c, &q->s2m);
+    tq_write(q->c, tq_s2m_reg(q, 0x38), n);
+    q->s2m.fresh = 0;
+}
+
+void tq_ring_m2s(TqQueue *q, uint32_t n)
+{
+    tq_flush_ring(q->c, &q->m2s);
+    tq_write(q->c, tq_m2s_reg(q, 0x38), n);
+    q->m2s.fresh = 0;
+}
+
 void tq_kick(TqQueue *q)
 {
-    tq_write(q->c, tq_s2m_reg(q, 0x38), q->s2m.fresh);
-    tq_write(q->c, tq_m2s_reg(q, 0x38), q->m2s.fresh);
-    q->s2m.fresh = 0;
-    q->m2s.fresh = 0;
+    tq_ring_s2m(q, q->s2m.fresh);
+    tq_ring_m2s(q, q->m2s.fresh);
 }
 
 void tq_copy(TqQueue *q, uint64_t dst, uint64_t src, uint64_t len)
@@ -556,4 +622,28 @@ void tq_finish(TqQueue *q)
 bool tq_marker_seen(TqQueue *q)
 {
     return qtest_readl(q->c->qts, q->mark + 4) == TQ_MARK;
+}
+
+/* --- properties ------------------------------------------------------------ */
+
+static bool tq_set_ok(TqChip *c, const char *prop, const char *json)
+{
+    QDict *r = qtest_qmp(c->qts, "{ 'execute': 'qom-set', 'arguments': { "
+                         "'path': '/machine/peripheral/chip0', "
+                         "'property': %s, 'value': %p } }", prop,
+                         qobject_from_json(json, &error_abort));
+    bool ok = qdict_haskey(r, "return");
+
+    qobject_unref(r);
+    return ok;
+}
+
+void tq_set(TqChip *c, const char *prop, const char *json)
+{
+    g_assert(tq_set_ok(c, prop, json));
+}
+
+void tq_set_fails(TqChip *c, const char *prop, const char *json)
+{
+    g_assert(!tq_set_ok(c, prop, json));
 }

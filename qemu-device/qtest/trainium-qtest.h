@@ -33,18 +33,23 @@
 #define TQ_BARRIER      (1u << 26)          /* M2S word 1: write barrier */
 #define TQ_MARK         0xabcdef01u
 
+#define TQ_STAGE        256
+
 typedef struct TqChip {
     QTestState *qts;
     uint8_t bus, devfn;
     uint64_t bar0, bar2, bar4;
+    uint64_t pitch;                         /* of the stacks in BAR4 */
     uint64_t heap;                          /* next free host address */
 } TqChip;
 
 /* One side (M2S or S2M) of a queue pair, as software sees it. */
 typedef struct TqRing {
     uint64_t axi;                           /* of descriptor 0 */
-    uint32_t len, next, fresh;              /* fresh: written, not yet rung */
+    uint32_t len, next, fresh;              /* fresh: built, not yet rung */
     unsigned rid;
+    unsigned staged;                        /* built, not yet in the ring */
+    uint32_t stage[TQ_STAGE][4];
 } TqRing;
 
 typedef struct TqQueue {
@@ -101,6 +106,10 @@ void tq_ewrite(TqChip *c, unsigned engine, uint32_t off, uint32_t value);
 uint64_t tq_alloc(TqChip *c, uint64_t size, uint64_t align);
 void tq_put(TqChip *c, uint64_t axi, const void *buf, uint64_t len);
 void tq_get(TqChip *c, uint64_t axi, void *buf, uint64_t len);
+/* Asserts that memory at an AXI address holds these bytes. */
+void tq_check(TqChip *c, uint64_t axi, const void *expect, uint64_t len);
+/* Guest-physical address of a byte of host memory or HBM */
+uint64_t tq_phys(TqChip *c, uint64_t axi);
 void tq_fill_random(void *buf, size_t len, uint32_t seed);
 
 /* Time: the virtual clock moves on while waiting */
@@ -108,6 +117,7 @@ void tq_step(TqChip *c);
 bool tq_poll(TqChip *c, uint64_t phys, uint32_t value, unsigned ms);
 /* Asserts that the word at a guest-physical address becomes @value. */
 void tq_wait(TqChip *c, uint64_t phys, uint32_t value);
+void tq_step_ms(TqChip *c, unsigned ms);
 /* A while in which the device may do what it should not. */
 void tq_settle(TqChip *c);
 
@@ -129,8 +139,13 @@ void tq_m2s(TqQueue *q, uint64_t axi, uint32_t len, uint32_t flags,
 void tq_s2m(TqQueue *q, uint64_t axi, uint32_t len, uint32_t flags);
 void tq_pair(TqQueue *q, uint64_t dst, uint64_t src, uint32_t len,
              uint32_t m2s_flags, uint32_t meta, uint32_t s2m_flags);
+/* Rings one side's doorbell; descriptors are in the ring then. */
+void tq_ring_m2s(TqQueue *q, uint32_t n);
+void tq_ring_s2m(TqQueue *q, uint32_t n);
 /* Rings S2M, then M2S, with what was written. */
 void tq_kick(TqQueue *q);
+/* Writes the descriptors to the rings, without a doorbell. */
+void tq_flush(TqQueue *q);
 /* Splits into descriptors of 64 KiB; the last one has the write barrier. */
 void tq_copy(TqQueue *q, uint64_t dst, uint64_t src, uint64_t len);
 /* Marker: clears the word, adds the copy (strongly ordered). */
@@ -138,5 +153,9 @@ void tq_add_marker(TqQueue *q);
 /* tq_add_marker(), tq_kick() and wait. */
 void tq_finish(TqQueue *q);
 bool tq_marker_seen(TqQueue *q);
+
+/* qom-set on the chip of tq_start(); @json is the value */
+void tq_set(TqChip *c, const char *prop, const char *json);
+void tq_set_fails(TqChip *c, const char *prop, const char *json);
 
 #endif

@@ -39,16 +39,18 @@ static bool target_reg(TrnTarget *t, const TrnBlock *block, unsigned index,
     return true;
 }
 
-static bool target_store(TrnTarget *t, TrnStore *st, uint64_t offset)
+/* @offset is inside of part @n of the store, @size bytes each */
+static bool target_store(TrnTarget *t, TrnStore *st, unsigned n, uint64_t size,
+                         uint64_t offset)
 {
-    if (offset >= st->size) {
+    if (offset >= size) {
         return false;
     }
     t->kind = TRN_TARGET_RAM;
     t->store = st;
-    t->ptr = st->ptr + offset;
+    t->ptr = st->ptr + n * size + offset;
     t->addr = offset;
-    t->len = st->size - offset;
+    t->len = size - offset;
     return true;
 }
 
@@ -164,12 +166,7 @@ static bool resolve_tpb(TrnDevice *d, TrnTarget *t, unsigned core,
                         uint64_t offset)
 {
     if (offset < TRN_TPB_SBUF_SIZE) {
-        t->kind = TRN_TARGET_RAM;
-        t->ptr = memory_region_get_ram_ptr(&d->core[core].sbuf);
-        t->ptr += offset;
-        t->addr = offset;
-        t->len = TRN_TPB_SBUF_SIZE - offset;
-        return true;
+        return target_store(t, &d->sbuf, core, TRN_TPB_SBUF_SIZE, offset);
     }
     return offset >= TRN_TPB_SYNC && offset < TRN_TPB_SYNC + TRN_SYNC_SIZE &&
            target_reg(t, &sync_block, core, offset - TRN_TPB_SYNC,
@@ -218,10 +215,10 @@ bool trn_axi_resolve(TrnDevice *d, uint64_t addr, TrnTarget *t)
     switch (offset >> PIECE_SHIFT) {
     case 0:
         t->stack = se;
-        return target_store(t, &d->hbm[se], offset);
+        return target_store(t, &d->hbm[se], 0, d->stack_size, offset);
     case 1:
         if (addr >= TRN2_AXI_PREPROC(se)) {
-            return target_store(t, &d->preproc[se],
+            return target_store(t, &d->preproc, se, TRN2_PREPROC_SIZE,
                                 addr - TRN2_AXI_PREPROC(se));
         }
         return resolve_se_apb(t, se, addr - TRN2_AXI_SE_APB(se));
@@ -399,6 +396,11 @@ bool trn_axi_init_bars(TrnDevice *d, Error **errp)
     memory_region_init_io(&d->bar0, owner, &bar0_ops, d, "trainium-regs",
                           TRN2_BAR0_SIZE);
     for (i = 0; i < d->gen->num_cores; i++) {
+        g_autofree char *name = g_strdup_printf("trainium-sbuf%u", i);
+
+        memory_region_init_ram_ptr(&d->core[i].sbuf, owner, name,
+                                   TRN_TPB_SBUF_SIZE,
+                                   d->sbuf.ptr + i * TRN_TPB_SBUF_SIZE);
         memory_region_add_subregion(&d->bar0,
                                     TRN2_BAR0_TPB(i) + TRN_TPB_SBUF,
                                     &d->core[i].sbuf);
@@ -423,4 +425,21 @@ bool trn_axi_init_bars(TrnDevice *d, Error **errp)
                      PCI_BASE_ADDRESS_MEM_TYPE_64 |
                      PCI_BASE_ADDRESS_MEM_PREFETCH, &d->bar4);
     return true;
+}
+
+/* A region inside another one holds its owner: the device would stay for ever. */
+void trn_axi_exit_bars(TrnDevice *d)
+{
+    unsigned i;
+
+    for (i = 0; i < d->gen->num_cores; i++) {
+        if (d->core[i].sbuf.container) {
+            memory_region_del_subregion(&d->bar0, &d->core[i].sbuf);
+        }
+    }
+    for (i = 0; i < d->gen->num_stacks; i++) {
+        if (d->hbm_window[i].container) {
+            memory_region_del_subregion(&d->bar4, &d->hbm_window[i]);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Backing store of HBM and of the PREPROC blocks.
+ * Backing store of HBM, of the PREPROC blocks and of the cores' SBUFs.
  *
  * A stack is a memfd, mapped without reservation: 96 GiB cost nothing until
  * they are written, and another process can map the same pages. "Untouched"
@@ -78,13 +78,11 @@ bool trn_hbm_init(TrnDevice *d, Error **errp)
             return false;
         }
     }
-    for (i = 0; i < TRN2_NUM_SE; i++) {
-        if (!store_init(&d->preproc[i], "trainium-preproc", TRN2_PREPROC_SIZE,
-                        errp)) {
-            return false;
-        }
-    }
-    return true;
+    /* One store for all: a file descriptor each would be many. */
+    return store_init(&d->preproc, "trainium-preproc",
+                      (uint64_t)TRN2_NUM_SE * TRN2_PREPROC_SIZE, errp) &&
+           store_init(&d->sbuf, "trainium-sbuf",
+                      (uint64_t)d->gen->num_cores * TRN_TPB_SBUF_SIZE, errp);
 }
 
 void trn_hbm_exit(TrnDevice *d)
@@ -94,9 +92,8 @@ void trn_hbm_exit(TrnDevice *d)
     for (i = 0; i < TRN_MAX_STACKS; i++) {
         store_exit(&d->hbm[i]);
     }
-    for (i = 0; i < TRN2_NUM_SE; i++) {
-        store_exit(&d->preproc[i]);
-    }
+    store_exit(&d->preproc);
+    store_exit(&d->sbuf);
 }
 
 static void store_set_dense(TrnStore *st, uint64_t offset, uint64_t len)

@@ -16,8 +16,6 @@
 #include "qemu/osdep.h"
 #include "qemu/log.h"
 #include "qemu/timer.h"
-#include "exec/cpu-common.h"
-#include "qapi/error.h"
 #include "trainium.h"
 #include "trace.h"
 
@@ -135,31 +133,11 @@ void trn_tpb_reset(TrnDevice *d)
 {
     for (unsigned c = 0; c < d->gen->num_cores; c++) {
         trn_tpb_reset_core(d, c);
-        ram_block_discard_range(d->core[c].sbuf.ram_block, 0,
-                                TRN_TPB_SBUF_SIZE);
     }
+    trn_store_zero(&d->sbuf, d->sbuf.ptr, d->sbuf.size);
     for (unsigned n = 0; n < TRN_MAX_TOP_SP; n++) {
         trn_tpb_reset_top_sp(d, n);
     }
-}
-
-/*
- * SBUF is plain RAM of the machine: it migrates page by page, and pages that
- * nobody wrote are not committed.
- */
-bool trn_tpb_init(TrnDevice *d, Error **errp)
-{
-    for (unsigned c = 0; c < d->gen->num_cores; c++) {
-        g_autofree char *name = g_strdup_printf("trainium.sbuf%u", c);
-
-        if (!memory_region_init_ram_flags_nomigrate(&d->core[c].sbuf, OBJECT(d),
-                                                    name, TRN_TPB_SBUF_SIZE,
-                                                    RAM_NORESERVE, errp)) {
-            return false;
-        }
-        vmstate_register_ram(&d->core[c].sbuf, DEVICE(d));
-    }
-    return true;
 }
 
 /* --- Migration ------------------------------------------------------------------ */

@@ -140,6 +140,7 @@ static void trn_exit(PCIDevice *pdev)
     trn_fw_exit(d);
     trn_ext_exit(d);
     trn_udma_exit(d);
+    trn_axi_exit_bars(d);
     if (pdev->exp.aer_cap) {
         pcie_aer_exit(pdev);
     }
@@ -158,7 +159,6 @@ static void trn_realize(PCIDevice *pdev, Error **errp)
     }
     trn_udma_init(d);
     if (!trn_hbm_init(d, errp) ||
-        !trn_tpb_init(d, errp) ||
         !trn_axi_init_bars(d, errp) ||
         !trn_ext_init(d, errp) ||
         !trn_init_pcie(d, errp) ||
@@ -214,8 +214,9 @@ static const VMStateDescription vmstate_trn = {
         VMSTATE_STRUCT_POINTER(fw, TrnDevice, vmstate_trn_fw, TrnFw),
         VMSTATE_ARRAY(hbm, TrnDevice, TRN_MAX_STACKS, 1,
                       vmstate_info_trn_store, TrnStore),
-        VMSTATE_ARRAY(preproc, TrnDevice, TRN2_NUM_SE, 1,
-                      vmstate_info_trn_store, TrnStore),
+        VMSTATE_SINGLE(preproc, TrnDevice, 1, vmstate_info_trn_store,
+                       TrnStore),
+        VMSTATE_SINGLE(sbuf, TrnDevice, 1, vmstate_info_trn_store, TrnStore),
         VMSTATE_END_OF_LIST()
     }
 };

@@ -100,7 +100,7 @@ typedef struct TrnSync {
 } TrnSync;
 
 typedef struct TrnCore {
-    MemoryRegion sbuf;          /* RAM */
+    MemoryRegion sbuf;          /* window to its part of the device's store */
     TrnSync sync;
     TrnNotific notific;
     int64_t pe_epoch_ns;        /* when the activity counters were last 0 */
@@ -148,7 +148,7 @@ typedef struct TrnTarget {
     uint64_t len;               /* bytes from here to the end of the target */
     uint8_t *ptr;
     uint64_t addr;
-    TrnStore *store;            /* that @ptr points into; NULL for SBUF */
+    TrnStore *store;            /* that @ptr points into */
     int stack;                  /* HBM stack, -1 otherwise */
     const TrnBlock *block;
 } TrnTarget;
@@ -160,7 +160,8 @@ struct TrnDevice {
     MemoryRegion bar0, bar2, bar4;
     MemoryRegion hbm_window[TRN_MAX_STACKS];    /* what BAR4 shows of a stack */
     TrnStore hbm[TRN_MAX_STACKS];
-    TrnStore preproc[TRN2_NUM_SE];
+    TrnStore preproc;           /* of all engine groups, one after the other */
+    TrnStore sbuf;              /* of all cores */
     uint64_t stack_size;        /* bytes a stack, after the properties */
 
     /* guest memory (host.c) */
@@ -210,6 +211,7 @@ bool trn_axi_resolve(TrnDevice *d, uint64_t addr, TrnTarget *t);
 bool trn_axi_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len);
 bool trn_axi_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len);
 bool trn_axi_init_bars(TrnDevice *d, Error **errp);
+void trn_axi_exit_bars(TrnDevice *d);
 /* The UDMA register block: DMA never reaches it. */
 extern const TrnBlock trn_udma_block;
 
@@ -267,7 +269,6 @@ void trn_fw_class_init(ObjectClass *oc);    /* fault and telemetry properties */
 extern const VMStateDescription vmstate_trn_fw;
 
 /* tpb.c */
-bool trn_tpb_init(TrnDevice *d, Error **errp);
 void trn_tpb_reset(TrnDevice *d);           /* cold reset: SBUF contents, too */
 void trn_tpb_reset_core(TrnDevice *d, unsigned core);
 void trn_tpb_reset_top_sp(TrnDevice *d, unsigned n);

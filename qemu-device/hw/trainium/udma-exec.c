@@ -11,19 +11,20 @@
  * and descriptors only, so that two runs are alike.
  *
  * A packet runs when all its M2S descriptors, FIRST to LAST, and enough S2M
- * descriptors for its bytes were rung. All its addresses are resolved before
- * the first byte moves: a packet that fails moves nothing.
+ * descriptors for its bytes were rung. All its addresses are looked at before
+ * the first byte moves: a packet that leads nowhere moves nothing. Packets of
+ * a queue run in order here, whatever barriers they have; udma-reorder.c is
+ * the other way.
  */
 #include "qemu/osdep.h"
 #include "qemu/bitmap.h"
 #include "qemu/bswap.h"
 #include "qemu/host-utils.h"
-#include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "qemu/units.h"
-#include "system/cpu-timers.h"
 #include "qapi/error.h"
+#include "system/cpu-timers.h"
 #include "system/runstate.h"
 #include "trainium.h"
 #include "udma.h"
@@ -37,21 +38,15 @@
 #define TURN_BYTES (128 * KiB)          /* of one queue when others wait */
 #define TURN_DESCS 64
 #define BOUNCE_SIZE (64 * KiB)
-#define REG_MAX_LEN 4096
-
-/* A byte range of the chip or the guest that is plain memory */
-typedef struct Span {
-    uint8_t *ptr;
-    TrnStore *store;
-    TrnHostRegion *host;
-    int stack;
-} Span;
 
 struct TrnExec {
     TrnDevice *dev;
     QEMUBH *bh;
-    QEMUTimer *timer;           /* instead of the bottom half, under -icount */
+    QEMUTimer *timer;           /* instead of the bottom half, see above */
     VMChangeStateEntry *vmstate;
+    TrnReorder *reorder;        /* NULL: in order */
+
+    /* Queues with work for the next slice */
     unsigned long active[BITS_TO_LONGS(TRN_MAX_ENGINES)];
     uint16_t active_q[TRN_MAX_ENGINES];
     unsigned next_engine;
@@ -59,7 +54,7 @@ struct TrnExec {
     bool busy;
 
     /* Adjoining copies become one memcpy: what was not yet copied */
-    Span run_src, run_dst;
+    TrnSpan run_src, run_dst;
     uint64_t run_len;
 
     uint64_t slice_ns;          /* modelled, of this slice */
@@ -74,19 +69,7 @@ typedef struct Budget {
     bool inl;                   /* inside the doorbell's register write */
 } Budget;
 
-/* A ring for the time of one slice: @ptr when it is plain memory as a whole */
-typedef struct RingView {
-    TrnRing *ring;
-    const uint8_t *ptr;
-} RingView;
-
-typedef struct Desc {
-    uint32_t w0, w1;
-    uint64_t addr;
-} Desc;
-
 typedef enum Outcome {
-    READY,                      /* parsed */
     DONE,                       /* consumed, with or without an error */
     WAIT,                       /* descriptors are missing */
     LATER,                      /* not inside a register write, or no budget */
@@ -125,7 +108,7 @@ static void run_flush(TrnExec *x)
     }
 }
 
-static void run_add(TrnExec *x, const Span *dst, const Span *src, uint64_t len)
+static void run_add(TrnExec *x, const TrnSpan *dst, const TrnSpan *src, uint64_t len)
 {
     uint64_t total = x->run_len + len;
 
@@ -149,152 +132,9 @@ static void run_add(TrnExec *x, const Span *dst, const Span *src, uint64_t len)
     x->run_len = len;
 }
 
-static bool engine_reaches_host(const TrnEngine *e)
-{
-    return !e->dev->strict_host_access ||
-           e->id >= e->dev->gen->num_data_engines ||
-           TRN2_ENGINE_HAS_HOST(e->id % TRN2_ENGINES_PER_SE);
-}
+/* --- completion ------------------------------------------------------------ */
 
-typedef enum SpanKind { SPAN_BAD, SPAN_DIRECT, SPAN_INDIRECT } SpanKind;
-
-/* What data at @addr is; clips @len to the piece that is alike. */
-static SpanKind span_get(TrnEngine *e, uint64_t addr, bool write, Span *s,
-                         uint64_t *len, TrnTarget *t)
-{
-    if (!trn_axi_resolve(e->dev, addr, t)) {
-        return SPAN_BAD;
-    }
-    *len = MIN(*len, t->len);
-    *s = (Span) { .stack = t->stack };
-    switch (t->kind) {
-    case TRN_TARGET_RAM:
-        s->ptr = t->ptr;
-        s->store = t->store;
-        return SPAN_DIRECT;
-    case TRN_TARGET_HOST:
-        if (!engine_reaches_host(e)) {
-            return SPAN_BAD;
-        }
-        s->ptr = trn_host_ptr(e->dev, t->addr, len, write, &s->host);
-        return s->ptr ? SPAN_DIRECT : SPAN_INDIRECT;
-    case TRN_TARGET_REG:
-        /* An engine that could ring doorbells could call itself. */
-        if (t->block == &trn_udma_block || ((t->addr | *len) & 3) ||
-            *len > REG_MAX_LEN) {
-            return SPAN_BAD;
-        }
-        return SPAN_INDIRECT;
-    default:
-        return SPAN_BAD;
-    }
-}
-
-static bool indirect_read(TrnDevice *d, const TrnTarget *t, uint8_t *buf,
-                          uint64_t len)
-{
-    uint64_t i;
-
-    switch (t->kind) {
-    case TRN_TARGET_RAM:
-        memcpy(buf, t->ptr, len);
-        return true;
-    case TRN_TARGET_HOST:
-        return trn_host_read(d, t->addr, buf, len);
-    default:
-        for (i = 0; i < len; i += 4) {
-            stl_le_p(buf + i, t->block->read(d, t->index, t->addr + i));
-        }
-        return true;
-    }
-}
-
-static bool indirect_write(TrnDevice *d, const TrnTarget *t,
-                           const uint8_t *buf, uint64_t len)
-{
-    uint64_t i;
-
-    switch (t->kind) {
-    case TRN_TARGET_RAM:
-        if (t->store) {
-            trn_store_write(t->store, t->ptr, buf, len);
-        } else {
-            memcpy(t->ptr, buf, len);
-        }
-        return true;
-    case TRN_TARGET_HOST:
-        return trn_host_write(d, t->addr, buf, len);
-    default:
-        for (i = 0; i < len; i += 4) {
-            t->block->write(d, t->index, t->addr + i, ldl_le_p(buf + i));
-        }
-        return true;
-    }
-}
-
-/* --- rings ----------------------------------------------------------------- */
-
-static RingView ring_view(TrnDevice *d, TrnRing *r)
-{
-    uint64_t want = (uint64_t)r->len * TRN_DESC_SIZE, len;
-    RingView v = { .ring = r };
-    TrnHostRegion *host;
-    TrnTarget t;
-
-    if (!trn_axi_resolve(d, r->base, &t) || t.len < want) {
-        return v;
-    }
-    if (t.kind == TRN_TARGET_RAM) {
-        v.ptr = t.ptr;
-    } else if (t.kind == TRN_TARGET_HOST) {
-        len = want;
-        v.ptr = trn_host_ptr(d, t.addr, &len, false, &host);
-        if (len < want) {
-            v.ptr = NULL;
-        }
-    }
-    return v;
-}
-
-static bool desc_fetch(TrnDevice *d, const RingView *v, uint32_t index,
-                       Desc *desc)
-{
-    uint8_t raw[TRN_DESC_SIZE];
-
-    if (v->ptr) {
-        /* Once: the guest may change it while we look. */
-        memcpy(raw, v->ptr + (uint64_t)index * TRN_DESC_SIZE, sizeof(raw));
-    } else {
-        uint64_t addr = v->ring->base + (uint64_t)index * TRN_DESC_SIZE;
-        TrnTarget t;
-
-        if (!trn_axi_resolve(d, addr, &t) || t.kind == TRN_TARGET_REG ||
-            !trn_axi_read(d, addr, raw, sizeof(raw))) {
-            return false;
-        }
-    }
-    desc->w0 = ldl_le_p(raw);
-    desc->w1 = ldl_le_p(raw + 4);
-    desc->addr = ldq_le_p(raw + 8);
-    return true;
-}
-
-static uint8_t ring_id_at(const TrnRing *r, uint32_t index)
-{
-    return (r->head_rid + (index < r->head)) & TRN_UDMA_RING_ID_MASK;
-}
-
-static void ring_advance(TrnRing *r, uint32_t n)
-{
-    r->pending -= n;
-    r->head += n;
-    if (r->head >= r->len) {
-        r->head -= r->len;
-        r->head_rid = (r->head_rid + 1) & TRN_UDMA_RING_ID_MASK;
-    }
-}
-
-static bool queue_can_run(const TrnEngine *e, unsigned q)
+bool trn_queue_can_run(const TrnEngine *e, unsigned q)
 {
     const uint32_t on = TRN_UDMA_Q_CFG_PREFETCH | TRN_UDMA_Q_CFG_SCHED;
     const TrnQueue *qp = &e->q[q];
@@ -303,8 +143,6 @@ static bool queue_can_run(const TrnEngine *e, unsigned q)
            (qp->m2s.cfg & on) == on && (qp->s2m.cfg & on) == on &&
            trn_udma_running(e);
 }
-
-/* --- completion ------------------------------------------------------------ */
 
 static void comp_advance(TrnRing *r)
 {
@@ -334,10 +172,11 @@ static bool comp_write(TrnEngine *e, unsigned q, TrnSide side, unsigned n,
             stl_le_p(raw + 4, i == n - 1 && !error ? bytes : 0);
             if (!trn_axi_write(e->dev, r->comp_base +
                                (uint64_t)r->comp_head * TRN_DESC_SIZE,
-                               raw, sizeof(raw))) {
-                return !trn_udma_error(e, side, side == TRN_M2S ?
-                                       TRN_M2S_ERR_COMP_AXI_RESP :
-                                       TRN_S2M_ERR_COMP_AXI_RESP);
+                               raw, sizeof(raw)) &&
+                trn_udma_error(e, side, side == TRN_M2S ?
+                               TRN_M2S_ERR_COMP_AXI_RESP :
+                               TRN_S2M_ERR_COMP_AXI_RESP)) {
+                return false;
             }
         }
         comp_advance(r);
@@ -359,14 +198,13 @@ static void dma_trace(TrnEngine *e, unsigned q, uint32_t bytes, bool error)
  * stack cannot deliver more than its rate over all that was accounted to it.
  * Only the work counts, never when the host got round to it.
  */
-static void account(TrnExec *x, TrnEngine *e, const TrnPacket *p, int src_stack,
-                    int dst_stack)
+void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
+                        int dst_stack)
 {
-    TrnDevice *d = x->dev;
+    TrnDevice *d = e->dev;
     const TrnGeneration *g = d->gen;
-    uint64_t ns = g->packet_ns +
-                  DIV_ROUND_UP(p->bytes * 1000ull, g->engine_bytes_per_us);
-    uint64_t end = e->busy_until_ns + ns;
+    uint64_t end = e->busy_until_ns + g->packet_ns +
+                   DIV_ROUND_UP(p->bytes * 1000ull, g->engine_bytes_per_us);
     int s[2] = { src_stack, dst_stack };
     unsigned i;
 
@@ -377,294 +215,61 @@ static void account(TrnExec *x, TrnEngine *e, const TrnPacket *p, int src_stack,
                                     g->stack_bytes_per_us));
         }
     }
-    x->slice_ns += end - e->busy_until_ns;
+    d->exec->slice_ns += end - e->busy_until_ns;
     e->busy_until_ns = end;
     d->clock_ns = MAX(d->clock_ns, end);
+    e->packets++;
+    e->bytes += p->bytes;
 }
 
-static Outcome packet_complete(TrnExec *x, TrnEngine *e, unsigned q,
-                               const TrnPacket *p, bool error)
+void trn_packet_interrupt(TrnEngine *e, unsigned q, const TrnPacket *p)
 {
-    TrnQueue *qp = &e->q[q];
+    if (p->s2m_int) {
+        trn_iofic_queue(e, q, TRN_S2M);
+    }
+    if (p->m2s_int) {
+        trn_iofic_queue(e, q, TRN_M2S);
+    }
+}
 
-    ring_advance(&qp->m2s, p->m2s_descs);
-    ring_advance(&qp->s2m, p->s2m_descs);
-    if (!error) {
-        e->packets++;
-        e->bytes += p->bytes;
-    }
-    if (unlikely((qp->m2s.comp_cfg | qp->s2m.comp_cfg) &
-                 TRN_UDMA_Q_COMP_CFG_RING)) {
-        run_flush(x);
-    }
-    if (!comp_write(e, q, TRN_S2M, p->s2m_descs, p->bytes, error) ||
-        !comp_write(e, q, TRN_M2S, p->m2s_descs, p->bytes, error)) {
-        return STOP;
-    }
+bool trn_packet_retire(TrnEngine *e, unsigned q, const TrnPacket *p, bool error)
+{
+    trace_trn_exec_packet(e->dev->routing_id, e->id, q, e->q[q].m2s.head,
+                          p->m2s_descs, p->s2m_descs, p->bytes);
+    trn_ring_advance(&e->q[q].m2s, p->m2s_descs);
+    trn_ring_advance(&e->q[q].s2m, p->s2m_descs);
     if (unlikely(trn_notific_enabled(&e->notific, 0))) {
-        run_flush(x);
         dma_trace(e, q, p->bytes, error);
     }
-    if (unlikely(p->s2m_int || p->m2s_int)) {
-        run_flush(x);
-        if (p->s2m_int) {
-            trn_iofic_queue(e, q, TRN_S2M);
-        }
-        if (p->m2s_int) {
-            trn_iofic_queue(e, q, TRN_M2S);
+    return comp_write(e, q, TRN_S2M, p->s2m_descs, p->bytes, error) &&
+           comp_write(e, q, TRN_M2S, p->m2s_descs, p->bytes, error);
+}
+
+bool trn_packet_causes(TrnEngine *e, const TrnPacket *p)
+{
+    TrnSide side;
+
+    for (side = TRN_M2S; side <= TRN_S2M; side++) {
+        if (p->cause[side] && trn_udma_error(e, side, p->cause[side])) {
+            return false;
         }
     }
-    return DONE;
+    return true;
 }
 
-/*
- * The packet failed. If the cause aborts the engine, head stays at the packet;
- * otherwise it is dropped and the queue goes on.
- */
-static Outcome packet_fail(TrnExec *x, TrnEngine *e, unsigned q, TrnPacket *p,
-                           TrnSide side, uint32_t cause)
+bool trn_packet_fail(TrnEngine *e, unsigned q, TrnPacket *p)
 {
-    run_flush(x);
-    if (trn_udma_error(e, side, cause)) {
-        return STOP;
+    if ((p->cause[TRN_M2S] & TRN_M2S_ERR_DATA_AXI_RESP) ||
+        (p->cause[TRN_S2M] & TRN_S2M_ERR_DATA_AXI_RESP)) {
+        trn_udma_axi_error(e, q);
     }
-    p->m2s_int = p->s2m_int = false;
-    return packet_complete(x, e, q, p, true);
+    /* If it aborts the engine, the heads stay at the packet. */
+    return trn_packet_causes(e, p) && trn_packet_retire(e, q, p, true);
 }
 
-static Outcome packet_axi_error(TrnExec *x, TrnEngine *e, unsigned q,
-                                TrnPacket *p, TrnSide side)
-{
-    /* "error status" word of the queue */
-    e->general[(TRN_UDMA_AXI_QUEUE(q) + 4 - 0x3a300) / 4] |= 1;
-    return packet_fail(x, e, q, p, side, side == TRN_M2S ?
-                       TRN_M2S_ERR_DATA_AXI_RESP : TRN_S2M_ERR_DATA_AXI_RESP);
-}
+/* --- a packet, in order ---------------------------------------------------- */
 
-/* --- a packet -------------------------------------------------------------- */
-
-static uint32_t m2s_reg(const TrnEngine *e, uint32_t offset)
-{
-    return e->m2s_regs[(offset - 0x100) / 4];
-}
-
-/* The only operation is the plain copy: no CRC, no swap, no computing. */
-static bool is_copy(uint32_t meta)
-{
-    const uint32_t other = MAKE_64BIT_MASK(6, 13);
-
-    return (meta & TRN_META_COPY_SOURCE) && !(meta & other) &&
-           !(meta & TRN_META_OP_TYPE_MASK) &&
-           (meta & TRN_META_OP_MASK) == TRN_META_OP_COPY << TRN_META_OP_SHIFT;
-}
-
-/* Sets the cause of a wrong ring id; false when that aborted the engine. */
-static bool ring_id_check(TrnExec *x, TrnEngine *e, TrnSide side,
-                          const TrnRing *r, uint32_t index, const Desc *desc)
-{
-    unsigned rid = (desc->w0 & TRN_DESC_RING_ID_MASK) >> TRN_DESC_RING_ID_SHIFT;
-
-    if (likely(rid == ring_id_at(r, index))) {
-        return true;
-    }
-    run_flush(x);
-    return !trn_udma_error(e, side, side == TRN_M2S ? TRN_M2S_ERR_RING_ID :
-                                                      TRN_S2M_ERR_RING_ID);
-}
-
-typedef struct Source {
-    uint64_t addr;
-    uint32_t len;
-} Source;
-
-/*
- * Reads the M2S descriptors of the packet at the head. On an error that does
- * not abort, what was read is dropped; the rest of a packet without its
- * FIRST then falls to the same rule, descriptor by descriptor.
- */
-static Outcome parse_m2s(TrnExec *x, TrnEngine *e, unsigned q,
-                         const RingView *v, TrnPacket *p, Source *src,
-                         unsigned *num_src)
-{
-    const TrnRing *r = v->ring;
-    uint32_t cfg_len = m2s_reg(e, TRN_UDMA_M2S_CFG_LEN);
-    uint32_t zero_len = cfg_len & TRN_UDMA_CFG_LEN_0_IS_64K ?
-                        TRN_DESC_MAX_LEN : 0;
-    uint32_t max_descs = m2s_reg(e, TRN_UDMA_M2S_DESC_PREF_CFG_2) &
-                         TRN_UDMA_PREF2_MAX_DESCS_MASK;
-    uint32_t cause = 0, index = r->head;
-    Desc desc;
-
-    if (!max_descs || max_descs > TRN_UDMA_HW_MAX_PKT_DESCS) {
-        max_descs = TRN_UDMA_HW_MAX_PKT_DESCS;
-    }
-    p->bytes = 0;
-    p->m2s_descs = p->s2m_descs = 0;
-    p->dmb = p->write_barrier = p->strong_order = false;
-    p->m2s_int = p->s2m_int = false;
-    *num_src = 0;
-
-    for (;;) {
-        if (p->m2s_descs == r->pending) {
-            return WAIT;
-        }
-        if (!desc_fetch(e->dev, v, index, &desc)) {
-            p->m2s_descs++;
-            return packet_fail(x, e, q, p, TRN_M2S, TRN_M2S_ERR_PREF_AXI_RESP);
-        }
-        if (!ring_id_check(x, e, TRN_M2S, r, index, &desc)) {
-            return STOP;
-        }
-        if (p->m2s_descs && (desc.w0 & TRN_M2S_FIRST)) {
-            return packet_fail(x, e, q, p, TRN_M2S, TRN_M2S_ERR_FIRST);
-        }
-        p->m2s_descs++;
-        if (p->m2s_descs == 1 && !(desc.w0 & TRN_M2S_FIRST)) {
-            return packet_fail(x, e, q, p, TRN_M2S, TRN_M2S_ERR_LAST);
-        }
-        if (p->m2s_descs > max_descs) {
-            return packet_fail(x, e, q, p, TRN_M2S, TRN_M2S_ERR_MAX_DESCS);
-        }
-        p->m2s_int |= !!(desc.w0 & TRN_DESC_INT);
-        p->dmb |= !!(desc.w0 & TRN_M2S_DMB);
-        if (!(desc.w0 & (TRN_M2S_META | TRN_M2S_DUMMY))) {
-            uint32_t len = desc.w0 & TRN_DESC_LEN_MASK ?: zero_len;
-
-            if (!is_copy(desc.w1)) {
-                cause = TRN_M2S_ERR_STREAM_RESP;
-            }
-            p->write_barrier |= !!(desc.w1 & TRN_META_WRITE_BARRIER);
-            p->bytes += len;
-            if (p->bytes > (cfg_len & TRN_UDMA_CFG_LEN_MASK)) {
-                return packet_fail(x, e, q, p, TRN_M2S, TRN_M2S_ERR_PKT_LEN);
-            }
-            src[*num_src].addr = desc.addr;
-            src[*num_src].len = len;
-            (*num_src)++;
-        }
-        if (desc.w0 & TRN_M2S_LAST) {
-            break;
-        }
-        if (++index == r->len) {
-            index = 0;
-        }
-    }
-    if (cause) {
-        return packet_fail(x, e, q, p, TRN_M2S, cause);
-    }
-    return READY;
-}
-
-/* Cuts the packet's bytes into pieces of one source and one destination */
-static Outcome parse_s2m(TrnExec *x, TrnEngine *e, unsigned q,
-                         const RingView *v, TrnPacket *p, const Source *src)
-{
-    const TrnRing *r = v->ring;
-    uint32_t left = p->bytes, index = r->head, used = 0;
-    Desc desc;
-
-    p->num_segs = 0;
-    do {
-        uint32_t room;
-
-        if (p->s2m_descs == r->pending) {
-            return WAIT;
-        }
-        if (p->s2m_descs == TRN_UDMA_HW_MAX_PKT_DESCS) {
-            return packet_fail(x, e, q, p, TRN_S2M, TRN_S2M_ERR_PKT_LEN);
-        }
-        if (!desc_fetch(e->dev, v, index, &desc)) {
-            p->s2m_descs++;
-            return packet_fail(x, e, q, p, TRN_S2M, TRN_S2M_ERR_PREF_AXI_RESP);
-        }
-        if (!ring_id_check(x, e, TRN_S2M, r, index, &desc)) {
-            return STOP;
-        }
-        p->s2m_descs++;
-        p->s2m_int |= !!(desc.w0 & TRN_DESC_INT);
-        p->strong_order |= !!(desc.w0 & TRN_S2M_STRONG_ORDER);
-        room = MIN(desc.w0 & TRN_DESC_LEN_MASK ?: TRN_DESC_MAX_LEN, left);
-        left -= room;
-        while (room) {
-            uint32_t n = MIN(room, src->len - used);
-
-            if (n) {
-                p->seg[p->num_segs++] = (TrnSeg) {
-                    .src = src->addr + used, .dst = desc.addr, .len = n,
-                };
-            }
-            desc.addr += n;
-            room -= n;
-            used += n;
-            if (used == src->len) {
-                src++;
-                used = 0;
-            }
-        }
-        if (++index == r->len) {
-            index = 0;
-        }
-    } while (left);
-    return READY;
-}
-
-/* What a piece of a packet needs; the worst of all its pieces counts */
-typedef enum Look {
-    LOOK_DIRECT,                /* memcpy */
-    LOOK_INDIRECT,              /* a register, another device, an IOMMU */
-    LOOK_BAD_SRC,
-    LOOK_BAD_DST,
-} Look;
-
-static Look piece_look(TrnEngine *e, const TrnSeg *seg, Span *src, Span *dst,
-                       uint64_t *len)
-{
-    SpanKind s, d;
-    TrnTarget t;
-
-    *len = seg->len;
-    s = span_get(e, seg->src, false, src, len, &t);
-    if (s == SPAN_BAD) {
-        return LOOK_BAD_SRC;
-    }
-    d = span_get(e, seg->dst, true, dst, len, &t);
-    if (d == SPAN_BAD) {
-        return LOOK_BAD_DST;
-    }
-    return s == SPAN_DIRECT && d == SPAN_DIRECT ? LOOK_DIRECT : LOOK_INDIRECT;
-}
-
-static void seg_advance(TrnSeg *seg, uint64_t len)
-{
-    seg->src += len;
-    seg->dst += len;
-    seg->len -= len;
-}
-
-static Look packet_look(TrnEngine *e, const TrnPacket *p)
-{
-    Look worst = LOOK_DIRECT;
-    unsigned i;
-
-    for (i = 0; i < p->num_segs; i++) {
-        TrnSeg seg = p->seg[i];
-
-        while (seg.len) {
-            Span src, dst;
-            uint64_t len;
-            Look look = piece_look(e, &seg, &src, &dst, &len);
-
-            if (look > LOOK_INDIRECT) {
-                return look;
-            }
-            worst = MAX(worst, look);
-            seg_advance(&seg, len);
-        }
-    }
-    return worst;
-}
-
-static void packet_copy(TrnExec *x, TrnEngine *e, const TrnPacket *p)
+static void packet_copy(TrnExec *x, TrnEngine *e, TrnPacket *p)
 {
     unsigned i;
 
@@ -672,18 +277,18 @@ static void packet_copy(TrnExec *x, TrnEngine *e, const TrnPacket *p)
         TrnSeg seg = p->seg[i];
 
         while (seg.len) {
-            Span src, dst;
+            TrnSpan src, dst;
             uint64_t len;
 
-            piece_look(e, &seg, &src, &dst, &len);
+            trn_piece_get(e, p, &seg, &src, &dst, &len);
             run_add(x, &dst, &src, len);
-            seg_advance(&seg, len);
+            trn_seg_advance(&seg, len);
         }
     }
 }
 
-/* Through a buffer. Other devices and our own registers may do anything. */
-static Look packet_indirect(TrnExec *x, TrnEngine *e, const TrnPacket *p)
+/* Through a buffer. The engine may be another one afterwards: look at epoch. */
+static TrnSpanKind packet_indirect(TrnExec *x, TrnEngine *e, TrnPacket *p)
 {
     uint32_t epoch = e->epoch;
     unsigned i;
@@ -695,62 +300,72 @@ static Look packet_indirect(TrnExec *x, TrnEngine *e, const TrnPacket *p)
         while (seg.len && e->epoch == epoch) {
             uint64_t len = MIN(seg.len, BOUNCE_SIZE);
             TrnTarget src, dst;
-            Span unused;
+            TrnSpan unused;
 
-            if (span_get(e, seg.src, false, &unused, &len, &src) == SPAN_BAD) {
-                return LOOK_BAD_SRC;
+            if (trn_span_get(e, seg.src, false, &unused, &len, &src) ==
+                TRN_SPAN_BAD ||
+                trn_span_get(e, seg.dst, true, &unused, &len, &dst) ==
+                TRN_SPAN_BAD ||
+                !trn_indirect_read(e->dev, &src, x->bounce, len)) {
+                trn_packet_fault(p, TRN_M2S);
+                return TRN_SPAN_BAD;
             }
-            if (span_get(e, seg.dst, true, &unused, &len, &dst) == SPAN_BAD) {
-                return LOOK_BAD_DST;
+            if (!trn_indirect_write(e->dev, &dst, x->bounce, len)) {
+                trn_packet_fault(p, TRN_S2M);
+                return TRN_SPAN_BAD;
             }
-            if (!indirect_read(e->dev, &src, x->bounce, len)) {
-                return LOOK_BAD_SRC;
-            }
-            if (!indirect_write(e->dev, &dst, x->bounce, len)) {
-                return LOOK_BAD_DST;
-            }
-            seg_advance(&seg, len);
+            trn_seg_advance(&seg, len);
         }
     }
-    return LOOK_INDIRECT;
+    return TRN_SPAN_INDIRECT;
 }
 
-static Outcome packet_move(TrnExec *x, TrnEngine *e, unsigned q, TrnPacket *p,
-                           bool inl, bool *indirect)
+static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
+                          bool *indirect)
 {
+    TrnPacket *p = &x->packet;
+    TrnSpan src = { .stack = -1 }, dst = { .stack = -1 };
+    TrnSpanKind kind = TRN_SPAN_DIRECT;
     uint32_t epoch = e->epoch;
-    Span src = { .stack = -1 }, dst = { .stack = -1 };
     uint64_t len = 0;
-    Look look = LOOK_DIRECT;
 
     if (p->num_segs) {
-        look = piece_look(e, &p->seg[0], &src, &dst, &len);
+        kind = trn_piece_get(e, p, &p->seg[0], &src, &dst, &len);
     }
-    if (look == LOOK_DIRECT && p->num_segs == 1 && len == p->seg[0].len) {
+    if (kind == TRN_SPAN_DIRECT && p->num_segs == 1 && len == p->seg[0].len) {
         run_add(x, &dst, &src, len);
-    } else {
-        look = packet_look(e, p);
-        if (look == LOOK_DIRECT) {
+    } else if (p->num_segs) {
+        kind = trn_packet_look(e, p);
+        if (kind == TRN_SPAN_DIRECT) {
             packet_copy(x, e, p);
-        } else if (look == LOOK_INDIRECT) {
+        } else if (kind == TRN_SPAN_INDIRECT) {
             if (inl) {
                 return LATER;
             }
             *indirect = true;
-            look = packet_indirect(x, e, p);
+            kind = packet_indirect(x, e, p);
             if (e->epoch != epoch) {
                 return STOP;
             }
         }
     }
-    if (look > LOOK_INDIRECT) {
-        return packet_axi_error(x, e, q, p, look == LOOK_BAD_SRC ? TRN_M2S :
-                                                                   TRN_S2M);
+    if (unlikely(kind == TRN_SPAN_BAD)) {
+        run_flush(x);
+        return trn_packet_fail(e, q, p) ? DONE : STOP;
     }
-    account(x, e, p, src.stack, dst.stack);
-    trace_trn_exec_packet(e->dev->routing_id, e->id, q, e->q[q].m2s.head,
-                          p->m2s_descs, p->s2m_descs, p->bytes);
-    return packet_complete(x, e, q, p, false);
+    trn_packet_account(e, p, src.stack, dst.stack);
+    /* Whoever is told that it is done must find the data. */
+    if (unlikely(p->s2m_int || p->m2s_int ||
+                 ((e->q[q].m2s.comp_cfg | e->q[q].s2m.comp_cfg) &
+                  TRN_UDMA_Q_COMP_CFG_RING) ||
+                 trn_notific_enabled(&e->notific, 0))) {
+        run_flush(x);
+    }
+    if (!trn_packet_retire(e, q, p, false)) {
+        return STOP;
+    }
+    trn_packet_interrupt(e, q, p);
+    return DONE;
 }
 
 /* --- queues and slices ----------------------------------------------------- */
@@ -766,35 +381,42 @@ static bool budget_late(const Budget *b)
 static Outcome queue_run(TrnExec *x, TrnEngine *e, unsigned q, Budget *b)
 {
     TrnPacket *p = &x->packet;
-    Source src[TRN_UDMA_HW_MAX_PKT_DESCS];
-    RingView m2s, s2m;
+    TrnRingView m2s, s2m;
     Outcome out = WAIT;
     bool indirect = false;
 
-    if (!queue_can_run(e, q)) {
+    if (!trn_queue_can_run(e, q)) {
         return WAIT;
     }
-    m2s = ring_view(x->dev, &e->q[q].m2s);
-    s2m = ring_view(x->dev, &e->q[q].s2m);
+    m2s = trn_ring_view(x->dev, &e->q[q].m2s);
+    s2m = trn_ring_view(x->dev, &e->q[q].s2m);
     if (b->inl && (!m2s.ptr || !s2m.ptr)) {
         return LATER;
     }
     x->busy = true;
     for (;;) {
-        unsigned num_src;
+        TrnParse parse = trn_packet_parse(e, q, &m2s, &s2m, 0, 0, p);
 
-        out = parse_m2s(x, e, q, &m2s, p, src, &num_src);
-        if (out == READY) {
-            out = parse_s2m(x, e, q, &s2m, p, src);
+        if (unlikely((p->cause[TRN_M2S] | p->cause[TRN_S2M]) &&
+                     parse != TRN_PARSE_WAIT)) {
+            run_flush(x);
+            if (parse == TRN_PARSE_BAD) {
+                out = trn_packet_fail(e, q, p) ? DONE : STOP;
+            } else if (!trn_packet_causes(e, p)) {
+                out = STOP;
+                break;
+            }
         }
-        if (out == READY) {
+        if (parse == TRN_PARSE_WAIT) {
+            out = WAIT;
+        } else if (parse == TRN_PARSE_READY) {
             out = b->inl && p->bytes > b->bytes ? LATER :
-                  packet_move(x, e, q, p, b->inl, &indirect);
+                  packet_run(x, e, q, b->inl, &indirect);
         }
         if (out != DONE) {
             break;
         }
-        if (!queue_can_run(e, q)) {
+        if (!trn_queue_can_run(e, q)) {
             out = WAIT;
             break;
         }
@@ -811,9 +433,14 @@ static Outcome queue_run(TrnExec *x, TrnEngine *e, unsigned q, Budget *b)
     return out;
 }
 
+static bool exec_on_virtual_clock(TrnExec *x)
+{
+    return x->reorder || icount_enabled();
+}
+
 static void exec_schedule(TrnExec *x, uint64_t ns)
 {
-    if (!icount_enabled()) {
+    if (!exec_on_virtual_clock(x)) {
         qemu_bh_schedule(x->bh);
     } else if (!timer_pending(x->timer)) {
         timer_mod(x->timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + ns);
@@ -822,11 +449,9 @@ static void exec_schedule(TrnExec *x, uint64_t ns)
 
 static void queue_activate(TrnExec *x, TrnEngine *e, unsigned q)
 {
-    if (bitmap_empty(x->active, TRN_MAX_ENGINES)) {
-        exec_schedule(x, x->dev->gen->packet_ns);
-    }
     set_bit(e->id, x->active);
     x->active_q[e->id] |= 1u << q;
+    exec_schedule(x, x->dev->gen->packet_ns);
 }
 
 /* The next queue by turns, over engines and the queues of each */
@@ -850,34 +475,30 @@ static bool queue_next(TrnExec *x, unsigned *engine, unsigned *q)
     return true;
 }
 
-static bool is_single_queue(TrnExec *x, unsigned engine)
+/* Only one queue has work */
+static bool is_alone(TrnExec *x, unsigned engine)
 {
     return is_power_of_2(x->active_q[engine]) &&
+           find_first_bit(x->active, TRN_MAX_ENGINES) == engine &&
            find_next_bit(x->active, TRN_MAX_ENGINES, engine + 1) >=
-           TRN_MAX_ENGINES && find_first_bit(x->active, TRN_MAX_ENGINES) ==
-           engine;
+           TRN_MAX_ENGINES;
 }
 
-static void exec_slice(void *opaque)
+static void exec_slice(TrnExec *x)
 {
-    TrnExec *x = opaque;
     TrnDevice *d = x->dev;
     int64_t bytes = SLICE_BYTES, descs = SLICE_DESCS;
     int64_t deadline = icount_enabled() ? 0 : get_clock() + SLICE_NS;
     unsigned engine, q;
-    bool more = false;
+    bool more;
 
-    /* What was rung stays rung; the change of run state starts it again. */
-    if (!runstate_is_running()) {
-        return;
-    }
     x->slice_ns = 0;
     while ((more = queue_next(x, &engine, &q)) && bytes > 0 && descs > 0 &&
            (!deadline || get_clock() < deadline)) {
-        bool single = is_single_queue(x, engine);
+        bool alone = is_alone(x, engine);
         Budget b = {
-            .bytes = single ? bytes : MIN(bytes, TURN_BYTES),
-            .descs = single ? descs : MIN(descs, TURN_DESCS),
+            .bytes = alone ? bytes : MIN(bytes, TURN_BYTES),
+            .descs = alone ? descs : MIN(descs, TURN_DESCS),
             .deadline = deadline,
         };
         const Budget start = b;
@@ -899,16 +520,45 @@ static void exec_slice(void *opaque)
     }
 }
 
-static void exec_timer(void *opaque)
+static void exec_run(TrnExec *x)
 {
-    TrnExec *x = opaque;
+    uint64_t ns;
+
+    /* What was rung stays rung; the change of run state starts it again. */
+    if (!runstate_is_running()) {
+        return;
+    }
+    if (!x->reorder) {
+        exec_slice(x);
+        return;
+    }
+    x->busy = true;
+    ns = trn_reorder_run(x->reorder);
+    x->busy = false;
+    if (ns) {
+        exec_schedule(x, ns);
+    }
+}
+
+static void exec_bh(void *opaque)
+{
+    exec_run(opaque);
+}
+
+/* As a guarded bottom half does: our own registers are out of reach. */
+static void exec_guarded(TrnExec *x, void (*fn)(TrnExec *x))
+{
     MemReentrancyGuard *guard = &DEVICE(x->dev)->mem_reentrancy_guard;
     bool engaged = guard->engaged_in_io;
 
-    /* As a guarded bottom half does: our own registers are out of reach. */
     guard->engaged_in_io = true;
-    exec_slice(x);
+    fn(x);
     guard->engaged_in_io = engaged;
+}
+
+static void exec_timer(void *opaque)
+{
+    exec_guarded(opaque, exec_run);
 }
 
 void trn_exec_kick(TrnEngine *e, unsigned q)
@@ -916,10 +566,12 @@ void trn_exec_kick(TrnEngine *e, unsigned q)
     TrnExec *x = e->dev->exec;
     Budget b = { .bytes = INLINE_BYTES, .descs = INLINE_DESCS, .inl = true };
 
-    if (!queue_can_run(e, q) || !trn_fw_device_up(e->dev)) {
+    if (!trn_queue_can_run(e, q) || !trn_fw_device_up(e->dev)) {
         return;
     }
-    if (x->busy || queue_run(x, e, q, &b) == LATER) {
+    if (x->reorder) {
+        exec_schedule(x, x->dev->gen->packet_ns);
+    } else if (x->busy || queue_run(x, e, q, &b) == LATER) {
         queue_activate(x, e, q);
     }
 }
@@ -930,10 +582,18 @@ void trn_exec_kick_all(TrnDevice *d)
 
     for (i = 0; i < d->num_engines; i++) {
         for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++) {
-            if (queue_can_run(&d->engine[i], q)) {
+            if (trn_queue_can_run(&d->engine[i], q)) {
                 queue_activate(d->exec, &d->engine[i], q);
             }
         }
+    }
+}
+
+void trn_exec_drop(TrnEngine *e, int q)
+{
+    e->epoch++;
+    if (e->dev->exec->reorder) {
+        trn_reorder_drop(e->dev->exec->reorder, e, q);
     }
 }
 
@@ -947,6 +607,19 @@ void trn_exec_reset(TrnDevice *d)
     x->next_engine = 0;
     qemu_bh_cancel(x->bh);
     timer_del(x->timer);
+    if (x->reorder) {
+        trn_reorder_reset(x->reorder);
+    }
+}
+
+/* Half-done packets are not part of the migration stream. */
+static void exec_finish(TrnExec *x)
+{
+    if (x->reorder) {
+        x->busy = true;
+        trn_reorder_finish(x->reorder);
+        x->busy = false;
+    }
 }
 
 static void exec_run_state(void *opaque, bool running, RunState state)
@@ -955,9 +628,8 @@ static void exec_run_state(void *opaque, bool running, RunState state)
 
     if (running) {
         trn_exec_kick_all(x->dev);
-        if (!bitmap_empty(x->active, TRN_MAX_ENGINES)) {
-            exec_schedule(x, x->dev->gen->packet_ns);
-        }
+    } else {
+        exec_guarded(x, exec_finish);
     }
 }
 
@@ -967,10 +639,12 @@ bool trn_exec_init(TrnDevice *d, Error **errp)
 
     x->dev = d;
     x->bounce = g_malloc(BOUNCE_SIZE);
-    x->bh = qemu_bh_new_guarded(exec_slice, x,
-                                &DEVICE(d)->mem_reentrancy_guard);
+    x->bh = qemu_bh_new_guarded(exec_bh, x, &DEVICE(d)->mem_reentrancy_guard);
     x->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, exec_timer, x);
     x->vmstate = qdev_add_vm_change_state_handler(DEVICE(d), exec_run_state, x);
+    if (d->reorder_seed) {
+        x->reorder = trn_reorder_new(d, d->reorder_seed);
+    }
     return true;
 }
 
@@ -984,6 +658,9 @@ void trn_exec_exit(TrnDevice *d)
     qemu_del_vm_change_state_handler(x->vmstate);
     qemu_bh_delete(x->bh);
     timer_free(x->timer);
+    if (x->reorder) {
+        trn_reorder_free(x->reorder);
+    }
     g_free(x->bounce);
     g_clear_pointer(&d->exec, g_free);
 }

@@ -69,7 +69,7 @@ static void udma_abort(TrnEngine *e)
     set_state(e, TRN_S2M, TRN_UDMA_STATE_ABORT);
     e->rings_reset = 0;
     e->aborts++;
-    e->epoch++;
+    trn_exec_drop(e, -1);
 }
 
 bool trn_udma_error(TrnEngine *e, TrnSide side, uint32_t cause)
@@ -85,6 +85,11 @@ bool trn_udma_error(TrnEngine *e, TrnSide side, uint32_t cause)
     /* After the state: whoever gets the interrupt may read it. */
     trn_iofic_error(e, group, cause);
     return abort;
+}
+
+void trn_udma_axi_error(TrnEngine *e, unsigned q)
+{
+    *udma_reg(e, TRN_UDMA_AXI_QUEUE(q) + 4) |= 1;
 }
 
 static void change_state(TrnEngine *e, TrnSide side, uint32_t value)
@@ -108,7 +113,6 @@ static void change_state(TrnEngine *e, TrnSide side, uint32_t value)
         set_state(e, side, TRN_UDMA_STATE_NORMAL);
     } else if (value & TRN_UDMA_CHANGE_DISABLE) {
         set_state(e, side, TRN_UDMA_STATE_IDLE);
-        e->epoch++;
         return;
     } else if (value & TRN_UDMA_CHANGE_NORMAL) {
         set_state(e, side, TRN_UDMA_STATE_NORMAL);
@@ -130,18 +134,21 @@ static void ring_reset(TrnEngine *e, unsigned q, TrnSide side)
                                trn_side_name(side));
     ring_clear(trn_ring(e, q, side));
     e->rings_reset |= 1u << (q + (side == TRN_S2M ? 16 : 0));
-    e->epoch++;
+    trn_exec_drop(e, q);
 }
 
-static void ring_set_len(TrnEngine *e, TrnRing *r, uint32_t len)
+static void ring_set_len(TrnEngine *e, unsigned q, TrnSide side, uint32_t len)
 {
-    r->len = len & TRN_UDMA_Q_LEN_MASK;
+    TrnRing *r = trn_ring(e, q, side);
+
+    len &= TRN_UDMA_Q_LEN_MASK;
     /* Software sets it after a queue reset; whatever it does, stay inside. */
-    if (r->head >= r->len || r->tail >= r->len || r->comp_head >= r->len ||
-        r->pending > r->len) {
+    if (len != r->len &&
+        (r->pending || r->head >= len || r->comp_head >= len)) {
         ring_clear(r);
-        e->epoch++;
+        trn_exec_drop(e, q);
     }
+    r->len = len;
 }
 
 static void ring_doorbell(TrnEngine *e, unsigned q, TrnSide side, uint32_t inc)
@@ -271,7 +278,7 @@ static void ring_write(TrnEngine *e, unsigned q, TrnSide side, uint32_t offset,
         r->base = (uint32_t)r->base | (uint64_t)value << 32;
         return;
     case TRN_UDMA_Q_LEN:
-        ring_set_len(e, r, value);
+        ring_set_len(e, q, side, value);
         return;
     case TRN_UDMA_Q_COMP_BASE_LO:
         r->comp_base = (r->comp_base & ~(uint64_t)UINT32_MAX) |
@@ -427,7 +434,7 @@ void trn_udma_reset_engine(TrnDevice *d, unsigned engine)
     trn_iofic_reset(e);
     e->m2s_state = e->s2m_state = TRN_UDMA_STATE_NORMAL;
     e->rings_reset = 0;
-    e->epoch++;
+    trn_exec_drop(e, -1);
 }
 
 void trn_udma_reset_all(TrnDevice *d)
@@ -491,7 +498,6 @@ static int engine_post_load(void *opaque, int version_id)
             return -EINVAL;
         }
     }
-    e->epoch++;
     return 0;
 }
 
