@@ -24,6 +24,7 @@ help:
 	@echo 'Parts:'
 	@echo '  make qemu       QEMU with the device models          -> build/qemu/bin/'
 	@echo '  make kernel     fetch the guest kernel and headers   -> build/kernel/'
+	@echo '  make debug-kernel  KASAN, lockdep, kmemleak, ...     -> build/kernel-debug/'
 	@echo '  make modules    trainium.ko (KDIR= for your kernel)  -> build/modules/'
 	@echo '  make runtime    libneuron and its examples           -> build/meson/'
 	@echo '  make tools      the neuron-* tools                   -> build/meson/'
@@ -37,7 +38,7 @@ help:
 	@echo
 	@echo '  make docs       Documentation/ as HTML               -> build/docs/'
 	@echo '  make clean      remove build/'
-	@echo '  make distclean  and the caches of this checkout; CACHE=all: everything cached'
+	@echo '  make distclean  and the cache (~/.cache/trainium), which checkouts share'
 	@echo
 	@echo 'A guest of your own: tools/vm/neuron-vm --help'
 
@@ -55,6 +56,9 @@ qemu:
 
 kernel:
 	@scripts/guest-kernel
+
+debug-kernel:
+	@scripts/debug-kernel
 
 modules:
 	@scripts/build-modules
@@ -83,5 +87,5 @@ clean:
 distclean:
 	@scripts/clean --dist
 
-.PHONY: help demo check bench qemu kernel modules runtime tools selftests guest \
+.PHONY: help demo check bench qemu kernel debug-kernel modules runtime tools selftests guest \
 	qtest unit vm-test kselftest lint docs clean distclean

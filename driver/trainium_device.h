@@ -5,8 +5,16 @@
  *
  *   trn_device.reset_lock (rwsem)  queues run under read, a reset is the writer
  *   trn_queue.lock (mutex)         the rings of a queue, its list of jobs
+ *   trn_engine.lock (mutex)        registers of an engine, who owns its rings
  *   trn_hbm.lock (mutex)           allocator of a stack
- *   trn_queue.fence_lock (spinlock, irq-safe)  fences and counters of a queue
+ *   trn_device.fw_lock (mutex)     the firmware's mailbox and reset request
+ *   trn_engine.irq_lock (spinlock, irq-safe)   handler against ring teardown
+ *   trn_fence_ctx.lock (spinlock, irq-safe)  fences and counters of a queue
+ *
+ * Fences are signalled under the first three. So while one of them is held no
+ * memory is allocated with GFP_KERNEL (bring what is needed), and user memory
+ * is not touched, not even through copy_from_user(): it may sleep for as long
+ * as the owner of that memory likes.
  */
 #ifndef TRAINIUM_DEVICE_H
 #define TRAINIUM_DEVICE_H
@@ -31,11 +39,20 @@
 #include "regs/udma_desc.h"
 
 #define TRN_MAX_STACKS 8
+#define TRN_MAX_ENGINES 256
 #define TRN_MAX_DIES 4
+#define TRN_MAX_ROUTING_IDS 64
 
 struct trn_device;
 struct trn_engine;
 struct trn_queue;
+struct trn_ring;			/* trainium_ring.h */
+
+/* A part of BAR0 that is mapped; the whole BAR would be 4 GiB of mappings. */
+struct trn_window {
+	u32 offset;
+	u32 size;
+};
 
 /**
  * struct trn_hw - what differs between generations (trainium_hw.c)
@@ -47,10 +64,13 @@ struct trn_queue;
  * @num_stacks: HBM stacks
  * @num_dies: dies
  * @hbm_size: bytes of a stack on silicon (the extension may say less)
- * @hbm_window: pitch of the stacks in BAR4, bytes
+ * @hbm_window: address space of a stack, bytes
  * @host_window: AXI base of host memory
  * @host_bits: width of a host address in that window, the DMA mask
  * @misc_offset: MISC RAM in BAR0
+ * @windows: parts of BAR0 that the driver uses
+ * @num_windows: number of them
+ * @regs_size: bytes BAR0 has to have
  * @engine_offset: BAR0 offset of an engine's block
  * @fis_offset: BAR0 offset of a data engine's FIS block
  * @hbm_axi: AXI base of a stack
@@ -58,7 +78,8 @@ struct trn_queue;
  * @engine_core: core of an engine, ~0u for host engines
  * @engine_has_host: the engine reaches host memory
  * @device_index: vendor's device number from the routing id
- * @reset_map: core-reset map of a core
+ * @core_map: the firmware's map to reset a core and all that belongs to it
+ * @engine_bit: the bit in such a map that resets an engine
  */
 struct trn_hw {
 	const char *name;
@@ -73,6 +94,9 @@ struct trn_hw {
 	u64 host_window;
 	unsigned int host_bits;
 	u32 misc_offset;
+	const struct trn_window *windows;
+	unsigned int num_windows;
+	u64 regs_size;
 	u32 (*engine_offset)(unsigned int engine);
 	u32 (*fis_offset)(unsigned int engine);
 	u64 (*hbm_axi)(unsigned int stack);
@@ -80,77 +104,57 @@ struct trn_hw {
 	unsigned int (*engine_core)(unsigned int engine);
 	bool (*engine_has_host)(unsigned int engine);
 	unsigned int (*device_index)(unsigned int routing_id);
-	u32 (*reset_map)(unsigned int core);
+	u64 (*core_map)(unsigned int core);
+	u64 (*engine_bit)(unsigned int engine);
 };
 
 extern const struct trn_hw trn_hw_trainium2;
-
-/**
- * struct trn_ring - one hardware queue pair with its memory (trainium_udma.c)
- *
- * Owned by one queue; everything but @done is protected by the queue's lock.
- */
-struct trn_ring {
-	struct trn_engine *engine;
-	/** @index: queue pair in the engine, 0..15 */
-	unsigned int index;
-	/** @size: descriptors in each of both rings */
-	u32 size;
-	/** @next: slot written next */
-	u32 next;
-	/** @rung: slot up to which the doorbell was rung */
-	u32 rung;
-	/** @ring_id: ring id of @next, 0..3 */
-	u32 ring_id;
-	/** @free_at: slots up to here are free again (from completed markers) */
-	u32 retired;
-	/** @m2s: source descriptors, four words each */
-	__le32 *m2s;
-	/** @s2m: destination descriptors */
-	__le32 *s2m;
-	/**
-	 * @done: completion word; the device writes the number of the newest
-	 * marker that has been reached
-	 */
-	u64 *done;
-	/** @marker: numbers that markers copy from, one for each slot of the ring */
-	u64 *marker;
-	dma_addr_t m2s_dma, s2m_dma, done_dma, marker_dma;
-	/** @last: number of the newest marker written */
-	u64 last;
-	/** @marker_slot: for each marker in flight, the slot behind it */
-	u32 *marker_slot;
-	/** @queue: owner, for the interrupt handler; RCU */
-	struct trn_queue *queue;
-	void *mem;
-	dma_addr_t mem_dma;
-	size_t mem_size;
-	/** @doorbell_m2s: tail increment registers */
-	void __iomem *doorbell_m2s;
-	void __iomem *doorbell_s2m;
-};
 
 /**
  * struct trn_engine - one UDMA engine
  */
 struct trn_engine {
 	struct trn_device *tdev;
+	/** @id: number in the chip, data engines first */
 	unsigned int id;
+	/** @regs: register block; touched under drm_dev_enter() only */
 	void __iomem *regs;
-	/** @lock: protects @rings_used and register sequences of the engine */
+	/** @fis: FIS block, NULL for a host engine */
+	void __iomem *fis;
+	/** @lock: register sequences of the engine, @rings_used */
 	struct mutex lock;
-	/** @rings_used: bit q: queue pair q is owned by @ring[q] */
+	/** @rings_used: bit q: queue pair q is taken */
 	u32 rings_used;
+	/**
+	 * @irq_lock: protects @ring. The interrupt handler calls the owner of
+	 * a ring under it, so a ring that was taken out is not in use by a
+	 * handler any more.
+	 */
+	spinlock_t irq_lock;
+	/** @ring: rings in use, by queue pair */
 	struct trn_ring *ring[TRN_QUEUES_PER_ENGINE];
+	/** @bytes: moved since probe; counted by the submit path */
 	atomic64_t bytes;
+	/** @resets: times the engine was reset to recover it */
 	atomic64_t resets;
+};
+
+/**
+ * struct trn_vector - one interrupt vector (trainium_irq.c)
+ */
+struct trn_vector {
+	struct trn_device *tdev;
+	unsigned int index;
+	/** @pending: this vector's part of trn_device.pending */
+	void *pending;
+	char name[32];
 };
 
 /**
  * struct trn_hbm - allocator of one stack (trainium_hbm.c)
  */
 struct trn_hbm {
-	struct mutex lock;
+	struct mutex lock;		/* everything here */
 	struct drm_mm mm;
 	u64 size;
 	u64 free;
@@ -162,45 +166,57 @@ struct trn_device {
 	struct pci_dev *pdev;
 	const struct trn_hw *hw;
 
-	void __iomem *regs;		/* BAR0 */
+	void __iomem **windows;		/* BAR0, one for each hw->windows */
+	void __iomem *misc;		/* MISC RAM, in one of them */
 	void __iomem *ext;		/* BAR2 with our extension, or NULL */
 	u32 ext_features;
 	resource_size_t hbm_phys;	/* BAR4, 0 if not there */
 	resource_size_t hbm_phys_size;
+	u64 hbm_pitch;			/* from stack to stack in BAR4 */
 	u64 hbm_stack_size;
 
 	/* firmware, read once at probe (trainium_fw.c) */
 	u32 fw_api_version, fw_build, routing_id;
 	u64 serial;
-	struct mutex fw_lock;
+	bool routing_id_claimed;
+	struct mutex fw_lock;		/* one request of the firmware at a time */
 
 	struct trn_engine *engines;
+	struct trn_ring *test_ring;	/* proves that an engine works */
+	struct mutex test_lock;		/* inside trn_engine.lock */
 	struct trn_hbm hbm[TRN_MAX_STACKS];
 
 	/* interrupts (trainium_irq.c) */
 	unsigned int num_vectors;	/* 0: polling */
-	void *pending;
+	struct trn_vector *vectors;
+	atomic_t next_vector;
+	void *pending;			/* area that the device sets bits in */
 	dma_addr_t pending_dma;
+	size_t pending_size;
 
 	/* reset (trainium_device.c) */
 	struct rw_semaphore reset_lock;
 	atomic64_t reset_count;
-	bool broken;			/* a reset failed; only a rebind helps */
+	bool broken;			/* not usable: a reset failed, or one is under way */
+	struct workqueue_struct *reset_wq;
 	struct work_struct reset_work;
+
+	/* buffers with a mapping for DMA (trainium_gem.c) */
+	struct mutex bos_lock;
+	struct list_head bos;
 
 	/* all queues (trainium_queue.c) */
 	struct mutex queues_lock;
 	struct list_head queues;
+	wait_queue_head_t queues_wait;	/* a queue has been torn down */
 	struct trn_queue *clear_queue;	/* zeroes HBM */
-	struct workqueue_struct *wq;	/* timeouts, dependencies, recovery */
-};
+	void *zeroes;			/* TRN_PATTERN_SIZE bytes */
+	dma_addr_t zeroes_dma;
+	struct workqueue_struct *wq;	/* completion, dependencies, teardown */
 
-/* Per open file (trainium_queue.c) */
-struct trn_file {
-	struct trn_device *tdev;
-	struct xarray queues;		/* id -> struct trn_queue */
-	struct mutex lock;
-	unsigned int num_rings;
+	/* recovery of engines (trainium_recover.c), on reset_wq */
+	struct work_struct recover_work;
+	DECLARE_BITMAP(recover_engines, TRN_MAX_ENGINES);
 };
 
 static inline struct trn_device *to_trn_device(struct drm_device *drm)
@@ -209,75 +225,90 @@ static inline struct trn_device *to_trn_device(struct drm_device *drm)
 }
 
 /* trainium_device.c */
-int trn_device_init(struct trn_device *tdev);
+int trn_device_init(struct trn_device *tdev, int vectors);
 void trn_device_fini(struct trn_device *tdev);
+void trn_device_shutdown(struct trn_device *tdev);
 int trn_device_reset(struct trn_device *tdev, const char *why);
-int trn_core_reset(struct trn_device *tdev, unsigned int core);
-/* Asks for a device reset from a context that cannot wait for it. */
 void trn_device_schedule_reset(struct trn_device *tdev);
+extern const struct pci_error_handlers trn_pci_error_handlers;
+extern const struct dev_pm_ops trn_pm_ops;
 
 /* trainium_fw.c */
 int trn_fw_wait_ready(struct trn_device *tdev);
-int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u32 map);
+int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u64 map);
 u32 trn_fw_read(struct trn_device *tdev, u32 offset);
 int trn_fw_telemetry(struct trn_device *tdev, struct drm_trainium_query_telemetry *t);
 
-/* trainium_udma.c */
-void trn_udma_init_engine(struct trn_engine *engine);
-/*
- * Takes a free queue pair of the engine, gives it memory and starts it.
- * -ENOSPC: none free. @slots: descriptors, power of two.
- */
-struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
-				 struct trn_queue *queue);
-void trn_ring_destroy(struct trn_ring *ring);
-/* Starts the queue pair anew and empty; @done and @last stay. Lock held. */
-int trn_ring_reset(struct trn_ring *ring);
-/* True when any side of the engine is in the abort state. @cause: M2S errors | S2M errors << 32 */
-bool trn_engine_aborted(struct trn_engine *engine, u64 *cause);
-/*
- * Brings an engine back after an abort or a hang: all its queue pairs are
- * reset, then change_state = normal. Rings of other queues on the engine are
- * reported through trn_queue_ring_lost().
- */
-int trn_engine_recover(struct trn_engine *engine);
-/* Descriptors that may be written now, marker included. Updates @retired. */
-u32 trn_ring_space(struct trn_ring *ring);
-/* One pair of descriptors; @len 1..65536; @flags: TRN_RING_*. */
-#define TRN_RING_DMB		BIT(0)	/* starts after all before it have ended */
-void trn_ring_copy(struct trn_ring *ring, u64 dst, u64 src, u32 len, u32 flags);
-/* Marker: when all before it have ended, *done becomes the number returned. */
-u64 trn_ring_marker(struct trn_ring *ring, bool irq);
-/* Rings the doorbells for all written since the last kick. */
-void trn_ring_kick(struct trn_ring *ring);
-static inline u64 trn_ring_done(const struct trn_ring *ring)
+/* True when the device does not answer any more (surprise removal). */
+bool trn_device_gone(struct trn_device *tdev);
+/* Registers at an offset of BAR0, NULL when no window holds them. */
+void __iomem *trn_device_regs(struct trn_device *tdev, u32 offset, u32 size);
+
+/* An address of the DMA API as the engines see it. */
+static inline u64 trn_host_axi(const struct trn_device *tdev, dma_addr_t addr)
 {
-	return le64_to_cpu((__force __le64)READ_ONCE(*ring->done));
+	return addr | tdev->hw->host_window;
 }
 
+/* trainium_udma.c; rings: trainium_ring.h */
+int trn_udma_init(struct trn_device *tdev);
+void trn_udma_quiesce(struct trn_device *tdev);
+void trn_udma_init_engine(struct trn_engine *engine);
+bool trn_engine_aborted(struct trn_engine *engine, u64 *cause);
+int trn_engine_recover(struct trn_engine *engine);
+int trn_core_reset(struct trn_device *tdev, unsigned int core);
+
 /* trainium_irq.c */
-int trn_irq_init(struct trn_device *tdev);
+int trn_irq_init(struct trn_device *tdev, int max);
 void trn_irq_fini(struct trn_device *tdev);
-/* Route and unmask, or mask, the completion interrupt of a ring. */
+void trn_irq_restore(struct trn_device *tdev);
+void trn_irq_init_engine(struct trn_engine *engine);
+void trn_irq_route_ring(struct trn_ring *ring);
 void trn_irq_enable_ring(struct trn_ring *ring);
 void trn_irq_disable_ring(struct trn_ring *ring);
-void trn_irq_restore(struct trn_device *tdev);	/* after a device reset */
 
-/* trainium_hbm.c */
+/* trainium_debugfs.c, trainium_sysfs.c */
+void trn_debugfs_init(struct trn_device *tdev);
+extern const struct attribute_group *trn_sysfs_groups[];
+
+/* trainium_hbm.c, trainium_gem.c */
 int trn_hbm_init(struct trn_device *tdev);
-void trn_hbm_fini(struct trn_device *tdev);
+int trn_gem_init(struct trn_device *tdev);
+/* Unmaps all buffers; the engines are stopped, the device is unplugged. */
+void trn_gem_fini(struct trn_device *tdev);
+struct drm_gem_object *trn_gem_prime_import_sg_table(struct drm_device *drm,
+						     struct dma_buf_attachment *attach,
+						     struct sg_table *sgt);
 
-/* trainium_queue.c: called by the interrupt handler and by recovery */
-void trn_queue_ring_done(struct trn_ring *ring);	/* hard irq context */
-void trn_queue_engine_error(struct trn_engine *engine);	/* hard irq context */
+/*
+ * trainium_queue.c: called by the interrupt handler and by recovery.
+ *
+ * trn_queue_ring_done() and trn_queue_engine_error() run in hard interrupt
+ * context, the first under trn_engine.irq_lock. trn_queue_ring_lost() runs
+ * under trn_engine.lock for every ring of an engine that was reset: the ring
+ * is stopped and what was in it is lost; the owner fails or repeats its jobs
+ * and calls trn_ring_reset() from a context that may take the queue's lock.
+ * None of them may take a queue's lock themselves.
+ */
+void trn_queue_ring_done(struct trn_ring *ring);
+void trn_queue_engine_error(struct trn_engine *engine);
 void trn_queue_ring_lost(struct trn_ring *ring);
+/* After the engines work; before any file can be opened. */
 int trn_queues_init(struct trn_device *tdev);
+/* At unbind, after drm_dev_unplug() and trn_queues_stop(). Sleeps. */
 void trn_queues_fini(struct trn_device *tdev);
-/* All jobs fail with @err, all waiters wake; rings are re-made after. */
+/*
+ * Under reset_lock for write. stop: all jobs fail with @err, -ECANCELED or
+ * -ENODEV, and all waiters wake; memory stays until the engines are known to
+ * be stopped. restart: the engines work again; rings are started anew.
+ */
 void trn_queues_stop(struct trn_device *tdev, int err);
 void trn_queues_restart(struct trn_device *tdev);
+/* Under reset_lock for write, after trn_queue_ring_lost() was called. */
+void trn_queues_recover(struct trn_device *tdev);
 int trn_file_open(struct drm_device *drm, struct drm_file *file);
 void trn_file_close(struct drm_device *drm, struct drm_file *file);
+void trn_show_fdinfo(struct drm_printer *p, struct drm_file *file);
 
 int trn_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file);
 int trn_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);

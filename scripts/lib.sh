@@ -68,6 +68,8 @@ TMPDIRS=()
 new_tmp()
 {
 	mkdir -p "$CACHE/tmp"
+	# What a killed run could not remove.
+	find "$CACHE/tmp" -mindepth 1 -maxdepth 1 -mmin +1440 -exec rm -rf {} + 2>/dev/null
 	NEW_TMP=$(mktemp -d "$CACHE/tmp/XXXXXX") || die "cannot write to $CACHE"
 	TMPDIRS+=("$NEW_TMP")
 }
@@ -98,12 +100,6 @@ link()
 	mkdir -p "$(dirname "$2")"
 	ln -sfn "$1" "$2.new.$$"
 	mv -Tf "$2.new.$$" "$2"
-}
-
-# hash_files FILE...: one key over names (as given) and contents.
-hash_files()
-{
-	sha256sum -- "$@" | sha256sum | cut -c1-16
 }
 
 # --- Debian -----------------------------------------------------------------

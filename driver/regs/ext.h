@@ -42,6 +42,9 @@
 #define TRN_EXT_SUMMARY_WORDS		8u
 /* Stands for the device itself: firmware, health; never a DMA engine */
 #define TRN_EXT_ENGINE_DEVICE		255u
+#define  TRN_EXT_DEVICE_SLOT_READY	0u	/* boot or reset is over */
+#define  TRN_EXT_DEVICE_SLOT_MESSAGE	1u	/* a firmware message was answered */
+#define  TRN_EXT_DEVICE_SLOT_HEALTH	2u	/* health, ECC or power changed */
 
 /* Model clock, nanoseconds of modelled time; reading LO latches HI */
 #define TRN_EXT_CLOCK_LO		0x0030u

@@ -60,6 +60,7 @@
 #define  TRN2_RESET_MAP_TPB_SHIFT	0
 #define  TRN2_RESET_MAP_DMA_SHIFT	8
 #define  TRN2_RESET_MAP_TOP_SP_SHIFT	16
+#define  TRN2_RESET_MAP_HOST_SHIFT	32	/* of both words as one */
 #define TRN_MISC_RESET			0x1ecu
 #define  TRN_RESET_DEVICE		1
 #define  TRN_RESET_CORE			2
@@ -83,7 +84,8 @@
 #define TRN_MSG_SIZE(h)			((h) >> 16)
 #define TRN_MSG_HEADER(seq, cmd, size)	((seq) | (cmd) << 8 | (unsigned int)(size) << 16)
 #define TRN_MSG_REQUEST_HDR_SIZE	8u
-#define TRN_MSG_RESPONSE_HDR_SIZE	4u
+#define TRN_MSG_RESPONSE_HDR_SIZE	4u	/* in host memory */
+#define TRN_MSG_RAM_RESPONSE_HDR_SIZE	8u	/* in MISC RAM: with a CRC */
 #define TRN_MSG_MAX_SIZE		65535u
 #define TRN_MSG_MAX_READ_REGS		100u
 

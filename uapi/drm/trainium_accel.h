@@ -223,6 +223,8 @@ enum drm_trainium_reason {
 	TRAINIUM_REASON_GONE = 4,
 	/** @TRAINIUM_REASON_DEPENDENCY: a fence the job waited for failed */
 	TRAINIUM_REASON_DEPENDENCY = 5,
+	/** @TRAINIUM_REASON_CLOSED: the queue was destroyed before the job had run */
+	TRAINIUM_REASON_CLOSED = 6,
 };
 
 /**

@@ -5,23 +5,27 @@
  *
  *   trainium.c   QOM type, PCI, BARs, properties, reset, migration
  *   axi.c        the one address decoder: BAR0, BAR4 and DMA go through it
- *   hbm.c        HBM backing store
+ *   host.c       guest memory as the device reaches it
+ *   hbm.c        backing store of HBM and PREPROC
  *   udma.c       engine registers, queues, state and abort
  *   udma-exec.c  packet execution: descriptors, barriers, order, time
  *   iofic.c      interrupt controllers of an engine
  *   ext.c        BAR2: MSI-X, route table, pending area, model clock
- *   fw.c         MISC RAM, mailboxes, reset handshake, telemetry
+ *   fw.c         MISC RAM, boot, reset handshake
+ *   fw-mbox.c    firmware messages
+ *   fw-props.c   telemetry and fault properties
  *   tpb.c        NeuronCore and TOP_SP windows: SBUF, events, semaphores,
  *                activity counters
  *   notific.c    notification rings
  *   sdma.c       SDMA wrapper and FIS block of an engine
- *   hmp.c        "info trainium"
+ *   hmp.c        state of a chip as text: "info pic", engine-state
  */
 #ifndef HW_TRAINIUM_H
 #define HW_TRAINIUM_H
 
 #include "qemu/osdep.h"
 #include "hw/pci/pci_device.h"
+#include "hw/pci/pcie_regs.h"
 #include "migration/vmstate.h"
 #include "qom/object.h"
 
@@ -45,7 +49,17 @@ OBJECT_DECLARE_TYPE(TrnDevice, TrnDeviceClass, TRAINIUM)
 #define TRN_MAX_DIES 4
 
 typedef struct TrnEngine TrnEngine;         /* udma.h */
+typedef struct TrnExec TrnExec;             /* udma.h */
+typedef struct TrnHostRegion TrnHostRegion; /* host.c */
 typedef struct TrnFw TrnFw;                 /* fw.h */
+
+/* Backing store: shared, lazily committed memory (hbm.c). */
+typedef struct TrnStore {
+    uint8_t *ptr;
+    uint64_t size;
+    int fd;
+    unsigned long *dense;       /* bit per 2 MiB: may hold data */
+} TrnStore;
 
 /* What differs between generations: one const table each (trainium.c). */
 typedef struct TrnGeneration {
@@ -69,10 +83,14 @@ typedef struct TrnGeneration {
 typedef struct TrnNotificRing {
     uint32_t base_lo, base_hi, size, head;
     uint32_t other[6];
+    uint32_t wraps;             /* passes ended since the ring was switched on */
+    bool lost;                  /* entries were dropped after the last one */
 } TrnNotificRing;
 
 typedef struct TrnNotific {
     TrnNotificRing ring[TRN_NOTIFIC_NUM_RINGS];
+    uint64_t posted, dropped;
+    bool used;                  /* some register was written since the reset */
 } TrnNotific;
 
 /* 256 events and 256 semaphores. */
@@ -82,16 +100,27 @@ typedef struct TrnSync {
 } TrnSync;
 
 typedef struct TrnCore {
-    MemoryRegion sbuf;          /* RAM */
+    MemoryRegion sbuf;          /* window to its part of the device's store */
     TrnSync sync;
     TrnNotific notific;
-    uint64_t pe[TRN2_PE_ROW_GROUPS][TRN2_PE_GROUPS][3]; /* matmul, load, idle */
+    int64_t pe_epoch_ns;        /* when the activity counters were last 0 */
 } TrnCore;
 
 typedef struct TrnTopSp {
     TrnSync sync;
     TrnNotific notific;
 } TrnTopSp;
+
+/* Firmware and telemetry properties, and MISC RAM words forced to a value. */
+#define TRN_FW_MAX_PROPS 64
+#define TRN_FW_MAX_OVERRIDES 16
+typedef struct TrnFwProps {
+    uint64_t v[TRN_FW_MAX_PROPS];   /* TrnFwProp, fw.h */
+    struct {
+        uint32_t offset, value;
+    } override[TRN_FW_MAX_OVERRIDES];
+    unsigned num_overrides;
+} TrnFwProps;
 
 struct TrnDeviceClass {
     PCIDeviceClass parent_class;
@@ -115,10 +144,11 @@ typedef struct TrnBlock {
 
 typedef struct TrnTarget {
     TrnTargetKind kind;
+    unsigned index;
     uint64_t len;               /* bytes from here to the end of the target */
     uint8_t *ptr;
     uint64_t addr;
-    unsigned index;
+    TrnStore *store;            /* that @ptr points into */
     int stack;                  /* HBM stack, -1 otherwise */
     const TrnBlock *block;
 } TrnTarget;
@@ -128,55 +158,97 @@ struct TrnDevice {
     const TrnGeneration *gen;
 
     MemoryRegion bar0, bar2, bar4;
-    MemoryRegion hbm[TRN_MAX_STACKS];
-    uint8_t *hbm_ptr[TRN_MAX_STACKS];
-    int hbm_fd[TRN_MAX_STACKS];
+    MemoryRegion hbm_window[TRN_MAX_STACKS];    /* what BAR4 shows of a stack */
+    TrnStore hbm[TRN_MAX_STACKS];
+    TrnStore preproc;           /* of all engine groups, one after the other */
+    TrnStore sbuf;              /* of all cores */
+    uint64_t stack_size;        /* bytes a stack, after the properties */
 
-    TrnEngine *engine;          /* gen->num_engines of them */
+    /* guest memory (host.c) */
+    AddressSpace *dma_as;
+    MemoryListener dma_listener;
+    GArray *host_region;        /* of TrnHostRegion, by address */
+    GArray *host_region_next;   /* while the memory map changes */
+    unsigned host_region_hit;
+
+    TrnExec *exec;
+    TrnEngine *engine;          /* num_engines of them */
+    uint32_t num_engines;
     TrnCore core[TRN_MAX_CORES];
     TrnTopSp top_sp[TRN_MAX_TOP_SP];
     TrnFw *fw;
-    uint8_t *preproc[TRN2_NUM_SE];  /* TRN2_PREPROC_SIZE each, lazily committed */
 
     /* extension BAR */
     uint64_t pending_addr;
+    uint32_t pending_lo_latch;
     uint32_t route[TRN_EXT_MAX_ENGINES * TRN_EXT_ROUTE_SLOTS];
     uint64_t clock_ns;          /* model clock: end of the last accounted work */
+    uint64_t stack_bytes[TRN_MAX_STACKS];   /* accounted so far */
     uint32_t clock_hi_latch;
 
     /* properties */
-    uint64_t hbm_size;          /* bytes a stack; 0: the generation's */
+    uint64_t hbm_size;          /* bytes a chip; 0: the generation's */
+    uint64_t bar4_size;         /* 0: as the stacks need */
     uint32_t msix_vectors;      /* 0: no MSI-X */
     uint32_t routing_id;        /* UINT32_MAX: next free one */
     uint64_t serial;            /* 0: derived from routing id */
+    TrnFwProps fw_props;        /* fw.c owns them, usable before realize */
     uint64_t reorder_seed;      /* 0: in order */
     bool ext;                   /* BAR2 present */
+    bool strict_host_access;    /* only engines with host connectivity reach it */
+    PCIExpLinkSpeed link_speed;
+    PCIExpLinkWidth link_width;
 };
 
 /* axi.c */
+/* False when the address leads nowhere (decode error). */
 bool trn_axi_resolve(TrnDevice *d, uint64_t addr, TrnTarget *t);
 /*
  * Byte access by the device itself (rings, completions, notifications):
- * false when any byte of it leads nowhere or to a register it cannot hit.
+ * false when any byte of it leads nowhere. Registers can be read (whole
+ * words), not written.
  */
 bool trn_axi_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len);
 bool trn_axi_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len);
-void trn_axi_init_bars(TrnDevice *d, Error **errp);
+bool trn_axi_init_bars(TrnDevice *d, Error **errp);
+void trn_axi_exit_bars(TrnDevice *d);
+/* The UDMA register block: DMA never reaches it. */
+extern const TrnBlock trn_udma_block;
+
+/* host.c; addresses are bus addresses, as the IOMMU sees them */
+bool trn_host_init(TrnDevice *d, Error **errp);
+void trn_host_exit(TrnDevice *d);
+/*
+ * Pointer to guest RAM, or NULL: not RAM, behind an IOMMU, bus mastering off.
+ * @len is clipped to what is contiguous. Valid until the memory map changes,
+ * so no longer than the caller keeps the BQL and touches no other device.
+ * After a write: trn_host_dirty().
+ */
+uint8_t *trn_host_ptr(TrnDevice *d, uint64_t addr, uint64_t *len, bool write,
+                      TrnHostRegion **region);
+void trn_host_dirty(TrnHostRegion *region, const uint8_t *ptr, uint64_t len);
+bool trn_host_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len);
+bool trn_host_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len);
+/* Atomic OR of an aligned little-endian word. */
+bool trn_host_or32(TrnDevice *d, uint64_t addr, uint32_t bits);
 
 /* hbm.c */
 bool trn_hbm_init(TrnDevice *d, Error **errp);
 void trn_hbm_exit(TrnDevice *d);
-void trn_hbm_clear(TrnDevice *d);           /* cold reset: contents are gone */
-extern const VMStateDescription vmstate_trn_hbm;
+/* memcpy into and out of a store: holes stay holes where the data is zero */
+void trn_store_write(TrnStore *st, uint8_t *dst, const uint8_t *src, uint64_t len);
+void trn_store_zero(TrnStore *st, uint8_t *dst, uint64_t len);
+bool trn_store_is_hole(TrnStore *st, const uint8_t *src, uint64_t len);
+extern const VMStateInfo vmstate_info_trn_store;
 
-/* udma.c, udma-exec.c, iofic.c: see udma.h */
+/* udma.c, udma-exec.c, iofic.c: see udma.h; the vmstate is of TrnEngine */
 void trn_udma_init(TrnDevice *d);
 void trn_udma_exit(TrnDevice *d);
 void trn_udma_reset_engine(TrnDevice *d, unsigned engine);  /* as the firmware does */
 void trn_udma_reset_all(TrnDevice *d);
 uint32_t trn_udma_read(TrnDevice *d, unsigned engine, uint32_t offset);
 void trn_udma_write(TrnDevice *d, unsigned engine, uint32_t offset, uint32_t value);
-extern const VMStateDescription vmstate_trn_udma;
+extern const VMStateDescription vmstate_trn_engine;
 
 /* ext.c */
 bool trn_ext_init(TrnDevice *d, Error **errp);
@@ -185,8 +257,8 @@ void trn_ext_reset(TrnDevice *d);
 /* An unmasked event of the device: route, set pending bits, send MSI-X. */
 void trn_ext_event(TrnDevice *d, unsigned engine, unsigned slot);
 
-/* fw.c */
-void trn_fw_init(TrnDevice *d);
+/* fw.c; the vmstate is of TrnFw */
+bool trn_fw_init(TrnDevice *d, Error **errp);   /* routing id and serial, too */
 void trn_fw_exit(TrnDevice *d);
 void trn_fw_reset(TrnDevice *d);            /* cold reset: firmware boots again */
 uint32_t trn_fw_read(TrnDevice *d, unsigned index, uint32_t offset);
@@ -197,7 +269,7 @@ void trn_fw_class_init(ObjectClass *oc);    /* fault and telemetry properties */
 extern const VMStateDescription vmstate_trn_fw;
 
 /* tpb.c */
-bool trn_tpb_init(TrnDevice *d, Error **errp);
+void trn_tpb_reset(TrnDevice *d);           /* cold reset: SBUF contents, too */
 void trn_tpb_reset_core(TrnDevice *d, unsigned core);
 void trn_tpb_reset_top_sp(TrnDevice *d, unsigned n);
 /* index: core, or TRN_MAX_CORES + TOP_SP; offset inside the sync region */
@@ -212,8 +284,16 @@ extern const VMStateDescription vmstate_trn_top_sp;
 #define TRN_NOTIFIC_ENGINE 64
 uint32_t trn_notific_read(TrnDevice *d, unsigned index, uint32_t offset);
 void trn_notific_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value);
-/* Appends one 16-byte entry; false when the ring is off or unreachable. */
+/*
+ * Appends one 16-byte entry (format: notific.c) with type, code, source and
+ * word 1 of @entry; the rest is put in here. False when the ring is off or
+ * unreachable. Cheap to ask before: _enabled.
+ */
 bool trn_notific_post(TrnDevice *d, TrnNotific *n, unsigned ring, const uint32_t entry[4]);
+static inline bool trn_notific_enabled(const TrnNotific *n, unsigned ring)
+{
+    return n->used && n->ring[ring].size;
+}
 void trn_notific_reset(TrnNotific *n);
 extern const VMStateDescription vmstate_trn_notific;
 
@@ -222,5 +302,10 @@ uint32_t trn_sdma_read(TrnDevice *d, unsigned engine, uint32_t offset);
 void trn_sdma_write(TrnDevice *d, unsigned engine, uint32_t offset, uint32_t value);
 uint32_t trn_fis_read(TrnDevice *d, unsigned engine, uint32_t offset);
 void trn_fis_write(TrnDevice *d, unsigned engine, uint32_t offset, uint32_t value);
+/* SDMA wrapper, FIS and NOTIFIC registers of the engine to their reset values */
+void trn_sdma_reset_engine(TrnDevice *d, unsigned engine);
+
+/* hmp.c: "engine-state" property, and what "info pic" prints of a chip */
+void trn_hmp_class_init(ObjectClass *oc);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* UDMA engine state, shared by udma.c, udma-exec.c, iofic.c and sdma.c. */
+/* UDMA engine state, shared by udma*.c, iofic.c, sdma.c and hmp.c. */
 #ifndef HW_TRAINIUM_UDMA_H
 #define HW_TRAINIUM_UDMA_H
 
@@ -20,7 +20,7 @@ typedef struct TrnRing {
     uint8_t comp_rid;
     uint64_t comp_base;
     uint32_t cfg, comp_cfg;
-    uint64_t pending;           /* rung and not yet executed */
+    uint32_t pending;           /* rung and not yet executed; at most len */
     uint32_t other[48];         /* the queue's remaining registers, as written */
 } TrnRing;
 
@@ -32,12 +32,15 @@ struct TrnEngine {
     TrnDevice *dev;
     unsigned id;
     TrnQueue q[TRN_QUEUES_PER_ENGINE];
-    uint32_t m2s_state, s2m_state;
+    uint32_t m2s_state, s2m_state;  /* TRN_UDMA_STATE_* */
+    /* Rings reset since the abort: bit q M2S, bit 16 + q S2M */
+    uint32_t rings_reset;
     TrnIofic primary[TRN_IOFIC_NUM_PRIMARY];
     TrnIofic secondary[TRN_IOFIC_NUM_SECONDARY];
     TrnIofic master[TRN_IOFIC_NUM_MASTERS];
     uint32_t m2s_regs[0x180];   /* 0x00100..0x006ff, as written */
     uint32_t s2m_regs[0xc0];    /* 0x20100..0x203ff */
+    uint32_t moderation[0x100]; /* 0x38400..0x387ff */
     uint32_t general[0x540];    /* 0x3a300..0x3b7ff */
     uint32_t vmpr[TRN_QUEUES_PER_ENGINE][16];
     uint32_t sdma[0x400];       /* 0x000..0xfff; sdma.c */
@@ -45,6 +48,163 @@ struct TrnEngine {
     TrnNotific notific;
     uint64_t busy_until_ns;     /* model time */
     uint64_t bytes, packets, aborts;
+    /* Changes whenever queues were reset or stopped under the executor's feet */
+    uint32_t epoch;
 };
+
+typedef enum TrnSide { TRN_M2S, TRN_S2M } TrnSide;
+
+static inline TrnRing *trn_ring(TrnEngine *e, unsigned q, TrnSide side)
+{
+    return side == TRN_M2S ? &e->q[q].m2s : &e->q[q].s2m;
+}
+
+static inline const char *trn_side_name(TrnSide side)
+{
+    return side == TRN_M2S ? "M2S" : "S2M";
+}
+
+/* Both sides in state normal and the firmware not in a device reset */
+static inline bool trn_udma_running(const TrnEngine *e)
+{
+    return e->m2s_state == TRN_UDMA_STATE_NORMAL &&
+           e->s2m_state == TRN_UDMA_STATE_NORMAL;
+}
+
+/*
+ * One packet, taken from the rings but not yet executed. Bounds: the hardware
+ * takes at most TRN_UDMA_HW_MAX_PKT_DESCS on either side, so the pieces that
+ * lie in one source and one destination descriptor are fewer than twice that.
+ */
+#define TRN_PKT_MAX_SEGS (2 * TRN_UDMA_HW_MAX_PKT_DESCS)
+
+typedef struct TrnSeg {
+    uint64_t src, dst;          /* AXI addresses */
+    uint32_t len;
+} TrnSeg;
+
+typedef struct TrnPacket {
+    unsigned m2s_descs, s2m_descs;
+    uint32_t bytes;
+    /* Secondary cause bits: of a bad packet what it is dropped for, */
+    /* of a good one wrong ring ids that do not abort */
+    uint32_t cause[2];
+    bool dmb, write_barrier, strong_order;
+    bool m2s_int, s2m_int;
+    unsigned num_src, num_segs;
+    struct {
+        uint64_t addr;
+        uint32_t len;
+    } src[TRN_UDMA_HW_MAX_PKT_DESCS];
+    TrnSeg seg[TRN_PKT_MAX_SEGS];
+} TrnPacket;
+
+/* A ring for the time of one slice: @ptr when it is plain memory as a whole */
+typedef struct TrnRingView {
+    TrnRing *ring;
+    const uint8_t *ptr;
+} TrnRingView;
+
+typedef enum TrnParse {
+    TRN_PARSE_READY,
+    TRN_PARSE_WAIT,             /* descriptors are missing */
+    TRN_PARSE_BAD,              /* @cause says why, @*_descs what it takes along */
+} TrnParse;
+
+/* A byte range of the chip or the guest that is plain memory */
+typedef struct TrnSpan {
+    uint8_t *ptr;
+    TrnStore *store;
+    TrnHostRegion *host;
+    int stack;
+} TrnSpan;
+
+typedef enum TrnSpanKind {
+    TRN_SPAN_DIRECT,
+    TRN_SPAN_INDIRECT,          /* a register, another device, an IOMMU */
+    TRN_SPAN_BAD,               /* nothing there, or a neighbour that is not */
+} TrnSpanKind;
+
+/* udma.c */
+/* Sets secondary cause bits; true when one of them aborted the engine. */
+bool trn_udma_error(TrnEngine *e, TrnSide side, uint32_t cause);
+
+/* "Error status" word of the queue: an access of its data failed */
+void trn_udma_axi_error(TrnEngine *e, unsigned q);
+
+/* iofic.c */
+void trn_iofic_reset(TrnEngine *e);
+bool trn_iofic_read(TrnEngine *e, uint32_t offset, uint32_t *value);
+bool trn_iofic_write(TrnEngine *e, uint32_t offset, uint32_t value);
+/* A queue completed: group B (S2M) or C (M2S) */
+void trn_iofic_queue(TrnEngine *e, unsigned q, TrnSide side);
+/* Sets causes of a secondary group, its summary in D, and sends the event. */
+void trn_iofic_error(TrnEngine *e, unsigned group, uint32_t cause);
+
+/* udma-packet.c */
+TrnRingView trn_ring_view(TrnDevice *d, TrnRing *r);
+void trn_ring_advance(TrnRing *r, uint32_t n);
+/* The packet that many descriptors behind the heads; changes nothing. */
+TrnParse trn_packet_parse(TrnEngine *e, unsigned q, const TrnRingView *m2s,
+                          const TrnRingView *s2m, uint32_t m2s_skip,
+                          uint32_t s2m_skip, TrnPacket *p);
+/* What data at @addr is; clips @len to the piece that is alike. */
+TrnSpanKind trn_span_get(TrnEngine *e, uint64_t addr, bool write, TrnSpan *s,
+                         uint64_t *len, TrnTarget *t);
+/* What a piece of a packet is; on a fault, sets the packet's cause. */
+TrnSpanKind trn_piece_get(TrnEngine *e, TrnPacket *p, const TrnSeg *seg,
+                          TrnSpan *src, TrnSpan *dst, uint64_t *len);
+/* What the packet as a whole is: the worst of its pieces. */
+TrnSpanKind trn_packet_look(TrnEngine *e, TrnPacket *p);
+static inline void trn_seg_advance(TrnSeg *seg, uint64_t len)
+{
+    seg->src += len;
+    seg->dst += len;
+    seg->len -= len;
+}
+/* The packet's data could not be read or written. */
+void trn_packet_fault(TrnPacket *p, TrnSide side);
+/* Moves through @buf; registers and other devices may do anything. */
+bool trn_indirect_read(TrnDevice *d, const TrnTarget *t, uint8_t *buf,
+                       uint64_t len);
+bool trn_indirect_write(TrnDevice *d, const TrnTarget *t, const uint8_t *buf,
+                        uint64_t len);
+
+/* udma-exec.c */
+bool trn_exec_init(TrnDevice *d, Error **errp);
+void trn_exec_exit(TrnDevice *d);
+void trn_exec_reset(TrnDevice *d);
+/* A queue may have become able to run: run a little now, the rest later. */
+void trn_exec_kick(TrnEngine *e, unsigned q);
+/* Looks at all queues of all engines: after migration, after a stop. */
+void trn_exec_kick_all(TrnDevice *d);
+/* A queue was reset, or its engine (@q < 0) stopped: forget work in flight. */
+void trn_exec_drop(TrnEngine *e, int q);
+bool trn_queue_can_run(const TrnEngine *e, unsigned q);
+/* Causes of a good packet; false when the engine aborted. */
+bool trn_packet_causes(TrnEngine *e, const TrnPacket *p);
+/* Drops a bad packet; false when the engine aborted. */
+bool trn_packet_fail(TrnEngine *e, unsigned q, TrnPacket *p);
+void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
+                        int dst_stack);
+/* Interrupts of a packet whose data is visible */
+void trn_packet_interrupt(TrnEngine *e, unsigned q, const TrnPacket *p);
+/* Heads, completion rings, trace; false when the engine aborted. */
+bool trn_packet_retire(TrnEngine *e, unsigned q, const TrnPacket *p,
+                       bool error);
+
+/* udma-reorder.c: the executor when the property "reorder" is set */
+typedef struct TrnReorder TrnReorder;
+TrnReorder *trn_reorder_new(TrnDevice *d, uint64_t seed);
+void trn_reorder_free(TrnReorder *r);
+void trn_reorder_reset(TrnReorder *r);
+void trn_reorder_drop(TrnReorder *r, TrnEngine *e, int q);
+/* All in flight, at once and in order: the machine stops. */
+void trn_reorder_finish(TrnReorder *r);
+/*
+ * Some steps. Returns the time to the next ones in ns, 0 when there is
+ * nothing to do before the next doorbell.
+ */
+uint64_t trn_reorder_run(TrnReorder *r);
 
 #endif

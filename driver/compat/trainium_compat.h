@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The only file that may differ by kernel. The driver is written against the
+ * newest interfaces; here they are given to kernels that have older ones.
+ */
+#ifndef TRAINIUM_COMPAT_H
+#define TRAINIUM_COMPAT_H
+
+#include <linux/module.h>
+
+#include "trainium_config.h"
+
+/* The name of a namespace was a bare word before it became a string. */
+#ifdef TRN_HAVE_IMPORT_NS_STRING
+#define TRN_IMPORT_NS(ns)	MODULE_IMPORT_NS(#ns)
+#else
+#define TRN_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
+#endif
+
+#endif

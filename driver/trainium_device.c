@@ -1,0 +1,551 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A device's life: bring-up, reset, what PCI and power management ask for,
+ * and teardown.
+ *
+ * Everything that stops the device holds reset_lock for writing, fails all
+ * jobs, and afterwards brings the hardware up in the same way: wait for the
+ * firmware, reset through it, initialise engines and interrupts, start the
+ * queues again. When that fails the device is "broken": jobs are refused
+ * until another reset, or a rebind, succeeds.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/io.h>
+#include <linux/kobject.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/pci.h>
+#include <linux/pm.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "regs/ext.h"
+#include "regs/pci.h"
+#include "trainium_ring.h"
+
+/*
+ * The chips of this host by routing id, only to refuse a second one with the
+ * same id: it would be a chip that the fabric cannot tell from the first.
+ */
+static DEFINE_XARRAY(trn_chips);
+
+/**
+ * trn_device_gone - does the device still answer?
+ * @tdev: device; ask when a register has read all ones
+ */
+bool trn_device_gone(struct trn_device *tdev)
+{
+	return !pci_device_is_present(tdev->pdev);
+}
+
+/**
+ * trn_device_regs - registers at an offset of BAR0
+ * @tdev: device
+ * @offset: in BAR0
+ * @size: bytes
+ *
+ * Return: their mapping, NULL when they are in no window.
+ */
+void __iomem *trn_device_regs(struct trn_device *tdev, u32 offset, u32 size)
+{
+	unsigned int i;
+
+	for (i = 0; i < tdev->hw->num_windows; i++) {
+		const struct trn_window *window = &tdev->hw->windows[i];
+
+		if (offset >= window->offset && size <= window->size &&
+		    offset - window->offset <= window->size - size)
+			return tdev->windows[i] + (offset - window->offset);
+	}
+	return NULL;
+}
+
+/* A BAR that firmware or bridge windows left no room for has no address. */
+static bool trn_bar_assigned(struct pci_dev *pdev, int bar)
+{
+	return pci_resource_len(pdev, bar) && pci_resource_start(pdev, bar) &&
+	       !(pci_resource_flags(pdev, bar) & IORESOURCE_UNSET);
+}
+
+static int trn_check_regs(struct trn_device *tdev)
+{
+	u64 len = pci_resource_len(tdev->pdev, TRN_BAR_REGS);
+	bool assigned = trn_bar_assigned(tdev->pdev, TRN_BAR_REGS);
+
+	if (assigned && len >= tdev->hw->regs_size)
+		return 0;
+	drm_err(&tdev->drm,
+		"BAR%d (registers) needs %llu MiB of address space, has %llu MiB and is %s\n",
+		TRN_BAR_REGS, tdev->hw->regs_size >> 20, len >> 20,
+		assigned ? "too small" : "not assigned");
+	return -ENODEV;
+}
+
+static int trn_map_regs(struct trn_device *tdev)
+{
+	struct pci_dev *pdev = tdev->pdev;
+	const struct trn_hw *hw = tdev->hw;
+	resource_size_t start = pci_resource_start(pdev, TRN_BAR_REGS);
+	unsigned int i;
+	int ret;
+
+	ret = pcim_request_region(pdev, TRN_BAR_REGS, "trainium");
+	if (ret) {
+		drm_err(&tdev->drm, "BAR%d (registers, %llu MiB) is in use (error %d)\n",
+			TRN_BAR_REGS, (u64)pci_resource_len(pdev, TRN_BAR_REGS) >> 20, ret);
+		return ret;
+	}
+
+	tdev->windows = devm_kcalloc(&pdev->dev, hw->num_windows,
+				     sizeof(*tdev->windows), GFP_KERNEL);
+	if (!tdev->windows)
+		return -ENOMEM;
+
+	for (i = 0; i < hw->num_windows; i++) {
+		tdev->windows[i] = devm_ioremap(&pdev->dev, start + hw->windows[i].offset,
+						hw->windows[i].size);
+		if (!tdev->windows[i]) {
+			drm_err(&tdev->drm, "cannot map %u KiB of BAR%d at %#x\n",
+				hw->windows[i].size >> 10, TRN_BAR_REGS,
+				hw->windows[i].offset);
+			return -ENOMEM;
+		}
+	}
+	tdev->misc = trn_device_regs(tdev, hw->misc_offset, TRN_MISC_SIZE);
+	return 0;
+}
+
+/* The extension is optional: without it the driver polls. */
+static void trn_map_ext(struct trn_device *tdev)
+{
+	struct pci_dev *pdev = tdev->pdev;
+	void __iomem *ext;
+	u32 magic, version;
+
+	if (!trn_bar_assigned(pdev, TRN_BAR_EXT) ||
+	    pci_resource_len(pdev, TRN_BAR_EXT) < TRN_EXT_SIZE)
+		return;
+
+	ext = pcim_iomap_region(pdev, TRN_BAR_EXT, "trainium");
+	if (IS_ERR(ext)) {
+		drm_warn(&tdev->drm, "BAR%d (extension) cannot be mapped (error %ld)\n",
+			 TRN_BAR_EXT, PTR_ERR(ext));
+		return;
+	}
+
+	magic = readl(ext + TRN_EXT_MAGIC);
+	version = readl(ext + TRN_EXT_VERSION);
+	if (magic != TRN_EXT_MAGIC_VALUE || version >> 16 != TRN_EXT_VERSION_MAJOR) {
+		drm_info(&tdev->drm,
+			 "BAR%d is no extension of major version %u (magic %#010x, version %u.%u), not used\n",
+			 TRN_BAR_EXT, TRN_EXT_VERSION_MAJOR, magic, version >> 16,
+			 version & 0xffff);
+		return;
+	}
+	tdev->ext = ext;
+	tdev->ext_features = readl(ext + TRN_EXT_FEATURES);
+}
+
+/* The BAR that shows HBM to the CPU; it may be missing. */
+static void trn_map_hbm(struct trn_device *tdev)
+{
+	struct pci_dev *pdev = tdev->pdev;
+	resource_size_t start = pci_resource_start(pdev, TRN_BAR_HBM);
+	resource_size_t len = pci_resource_len(pdev, TRN_BAR_HBM);
+
+	if (!trn_bar_assigned(pdev, TRN_BAR_HBM) ||
+	    pcim_request_region(pdev, TRN_BAR_HBM, "trainium")) {
+		drm_info(&tdev->drm, "BAR%d (HBM, %llu MiB) is not assigned or in use: programs cannot map HBM\n",
+			 TRN_BAR_HBM, (u64)len >> 20);
+		return;
+	}
+	tdev->hbm_phys = start;
+	tdev->hbm_phys_size = len;
+	/* A chip with a smaller BAR shows an equal part of each stack. */
+	tdev->hbm_pitch = div_u64(len, tdev->hw->num_stacks);
+	/* Without this, mappings of user space would be uncached, only slower. */
+	if (devm_arch_io_reserve_memtype_wc(&pdev->dev, start, len))
+		drm_dbg(&tdev->drm, "BAR%d is not write-combined\n", TRN_BAR_HBM);
+}
+
+/* The extension says how large the stacks are; silicon has what it has. */
+static int trn_size_hbm(struct trn_device *tdev)
+{
+	const struct trn_hw *hw = tdev->hw;
+	u64 size = 0;
+
+	if (tdev->ext)
+		size = readl(tdev->ext + TRN_EXT_HBM_SIZE_LO) |
+		       (u64)readl(tdev->ext + TRN_EXT_HBM_SIZE_HI) << 32;
+	if (!size)
+		size = hw->hbm_size;
+	/* A window smaller than that belongs to a smaller chip. */
+	if (!tdev->ext && tdev->hbm_pitch)
+		size = min(size, tdev->hbm_pitch);
+
+	tdev->hbm_stack_size = size;
+	if (size <= hw->hbm_window && size > 2 * TRN_HBM_FW_CARVEOUT)
+		return 0;
+	drm_err(&tdev->drm, "HBM stacks of %llu bytes cannot be\n", size);
+	return -ENODEV;
+}
+
+/* Takes the routing id for this chip; a chip that has it already keeps it. */
+static int trn_claim_routing_id(struct trn_device *tdev)
+{
+	struct pci_dev *first;
+	int ret;
+
+	if (tdev->routing_id >= TRN_MAX_ROUTING_IDS) {
+		drm_err(&tdev->drm, "routing id %#x of the firmware is not below %u\n",
+			tdev->routing_id, TRN_MAX_ROUTING_IDS);
+		return -ENODEV;
+	}
+
+	xa_lock(&trn_chips);
+	ret = __xa_insert(&trn_chips, tdev->routing_id, tdev->pdev, GFP_KERNEL);
+	if (ret == -EBUSY) {
+		first = xa_load(&trn_chips, tdev->routing_id);
+		drm_err(&tdev->drm, "routing id %u of %s is in use by %s: refused\n",
+			tdev->routing_id, pci_name(tdev->pdev),
+			first ? pci_name(first) : "a chip that just left");
+	}
+	xa_unlock(&trn_chips);
+	tdev->routing_id_claimed = !ret;
+	return ret;
+}
+
+/* From a device in any state to one whose engines work. */
+static int trn_device_bring_up(struct trn_device *tdev)
+{
+	unsigned int i;
+	int ret;
+
+	ret = trn_fw_request_reset(tdev, TRN_RESET_DEVICE, 0);
+	if (ret)
+		return ret;
+
+	trn_irq_restore(tdev);
+	for (i = 0; i < tdev->hw->num_engines; i++) {
+		mutex_lock(&tdev->engines[i].lock);
+		trn_udma_init_engine(&tdev->engines[i]);
+		mutex_unlock(&tdev->engines[i].lock);
+	}
+
+	/* A device that went away meanwhile has swallowed all of this. */
+	return trn_fw_read(tdev, TRN_MISC_STATUS) == ~0u && trn_device_gone(tdev) ?
+	       -ENODEV : 0;
+}
+
+/* Tells user space. Allocates memory, so not while a lock of jobs is held. */
+static void trn_device_uevent(struct trn_device *tdev, int err)
+{
+	char count[40];
+	char *env[] = { err ? "WEDGED=rebind,bus-reset" : "RESET=device", count, NULL };
+
+	snprintf(count, sizeof(count), "RESET_COUNT=%llu",
+		 (u64)atomic64_read(&tdev->reset_count));
+	kobject_uevent_env(&tdev->drm.accel->kdev->kobj, KOBJ_CHANGE, env);
+}
+
+/* All jobs end with @err; reset_lock is held for writing. */
+static void trn_device_stop(struct trn_device *tdev, int err)
+{
+	WRITE_ONCE(tdev->broken, true);
+	trn_queues_stop(tdev, err);
+}
+
+/* Brings a stopped device back; reset_lock is held for writing. */
+static int trn_device_start(struct trn_device *tdev, const char *why)
+{
+	ktime_t begin = ktime_get();
+	int ret;
+
+	ret = trn_device_bring_up(tdev);
+	trace_trn_reset(tdev, "device", 0, why, ret);
+	if (ret) {
+		drm_err(&tdev->drm,
+			"device reset (%s) failed (error %d): jobs are refused; reset again or rebind the driver\n",
+			why, ret);
+		return ret;
+	}
+
+	atomic64_inc(&tdev->reset_count);
+	WRITE_ONCE(tdev->broken, false);
+	trn_queues_restart(tdev);
+	drm_warn(&tdev->drm, "device was reset (%s) in %lld ms, contents of HBM are lost\n",
+		 why, ktime_ms_delta(ktime_get(), begin));
+	return 0;
+}
+
+/**
+ * trn_device_reset - reset the whole device
+ * @tdev: device
+ * @why: for the log
+ *
+ * All jobs end with -ECANCELED. Sleeps for as long as the firmware needs.
+ *
+ * Return: 0; -ENODEV when it is gone; else the device is broken.
+ */
+int trn_device_reset(struct trn_device *tdev, const char *why)
+{
+	int idx, ret;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	down_write(&tdev->reset_lock);
+	trn_device_stop(tdev, -ECANCELED);
+	ret = trn_device_start(tdev, why);
+	up_write(&tdev->reset_lock);
+	trn_device_uevent(tdev, ret);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+static void trn_device_reset_work(struct work_struct *work)
+{
+	struct trn_device *tdev = container_of(work, struct trn_device, reset_work);
+
+	trn_device_reset(tdev, "engine could not be recovered");
+}
+
+/**
+ * trn_device_schedule_reset - ask for a device reset
+ * @tdev: device
+ *
+ * For contexts that cannot wait for it, reset_lock held for reading included.
+ */
+void trn_device_schedule_reset(struct trn_device *tdev)
+{
+	queue_work(tdev->reset_wq, &tdev->reset_work);
+}
+
+/**
+ * trn_ioctl_reset - TRAINIUM_RESET
+ * @drm: device
+ * @data: struct drm_trainium_reset
+ * @file: open file
+ */
+int trn_ioctl_reset(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct trn_device *tdev = to_trn_device(drm);
+	struct drm_trainium_reset *args = data;
+
+	if (args->flags || args->pad)
+		return -EINVAL;
+
+	switch (args->scope) {
+	case TRAINIUM_RESET_DEVICE:
+		if (args->index)
+			return -EINVAL;
+		return trn_device_reset(tdev, "asked for by a program");
+	case TRAINIUM_RESET_CORE:
+		if (args->index >= tdev->hw->num_cores)
+			return -EINVAL;
+		return trn_core_reset(tdev, args->index);
+	default:
+		return -EINVAL;
+	}
+}
+
+static void trn_device_free_wq(struct drm_device *drm, void *wq)
+{
+	destroy_workqueue(wq);
+}
+
+/**
+ * trn_device_init - bring a new device up
+ * @tdev: device with pdev and hw set
+ * @vectors: most interrupt vectors to use, -1 for the driver's choice
+ *
+ * Return: 0, or an error with the reason in the log and nothing to undo
+ * except trn_device_fini().
+ */
+int trn_device_init(struct trn_device *tdev, int vectors)
+{
+	struct pci_dev *pdev = tdev->pdev;
+	int ret;
+
+	init_rwsem(&tdev->reset_lock);
+	INIT_WORK(&tdev->reset_work, trn_device_reset_work);
+	ret = drmm_mutex_init(&tdev->drm, &tdev->fw_lock);
+	if (ret)
+		return ret;
+	tdev->reset_wq = alloc_ordered_workqueue("trainium-reset/%s",
+						 WQ_MEM_RECLAIM | WQ_FREEZABLE,
+						 pci_name(pdev));
+	if (!tdev->reset_wq)
+		return -ENOMEM;
+	ret = drmm_add_action_or_reset(&tdev->drm, trn_device_free_wq, tdev->reset_wq);
+	if (ret)
+		return ret;
+
+	ret = trn_check_regs(tdev);
+	if (ret)
+		return ret;
+	ret = pcim_enable_device(pdev);
+	if (ret) {
+		drm_err(&tdev->drm, "cannot be enabled (error %d)\n", ret);
+		return ret;
+	}
+	ret = trn_map_regs(tdev);
+	if (ret)
+		return ret;
+	trn_map_ext(tdev);
+	trn_map_hbm(tdev);
+	ret = trn_size_hbm(tdev);
+	if (ret)
+		return ret;
+
+	ret = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(tdev->hw->host_bits));
+	if (ret) {
+		drm_err(&tdev->drm, "no DMA with %u address bits (error %d)\n",
+			tdev->hw->host_bits, ret);
+		return ret;
+	}
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+
+	ret = trn_fw_wait_ready(tdev);
+	if (ret)
+		return ret;
+	ret = trn_claim_routing_id(tdev);
+	if (ret)
+		return ret;
+
+	ret = trn_udma_init(tdev);
+	if (ret)
+		return ret;
+	ret = trn_irq_init(tdev, vectors);
+	if (ret)
+		return ret;
+
+	pci_set_master(pdev);
+	ret = trn_device_bring_up(tdev);
+	if (ret)
+		drm_err(&tdev->drm, "device reset at probe failed (error %d)\n", ret);
+	return ret;
+}
+
+/**
+ * trn_device_fini - undo trn_device_init(), at any point of it
+ * @tdev: device; unplugged, or never registered
+ */
+void trn_device_fini(struct trn_device *tdev)
+{
+	if (tdev->reset_wq)
+		cancel_work_sync(&tdev->reset_work);
+	pci_clear_master(tdev->pdev);
+	trn_irq_fini(tdev);
+	trn_ring_test_fini(tdev);
+	if (tdev->routing_id_claimed)
+		xa_erase(&trn_chips, tdev->routing_id);
+	tdev->routing_id_claimed = false;
+}
+
+/**
+ * trn_device_shutdown - leave the device quiet for whatever runs next
+ * @tdev: device
+ */
+void trn_device_shutdown(struct trn_device *tdev)
+{
+	down_write(&tdev->reset_lock);
+	trn_device_stop(tdev, -ENODEV);
+	trn_udma_quiesce(tdev);
+	up_write(&tdev->reset_lock);
+	pci_clear_master(tdev->pdev);
+}
+
+/* Suspend: no state of the chip survives, so all jobs are ended. */
+static int trn_pm_suspend(struct device *dev)
+{
+	struct trn_device *tdev = dev_get_drvdata(dev);
+
+	down_write(&tdev->reset_lock);
+	trn_device_stop(tdev, -ECANCELED);
+	trn_udma_quiesce(tdev);
+	up_write(&tdev->reset_lock);
+	return 0;
+}
+
+static int trn_pm_resume(struct device *dev)
+{
+	return trn_device_reset(dev_get_drvdata(dev), "system resume");
+}
+
+DEFINE_SIMPLE_DEV_PM_OPS(trn_pm_ops, trn_pm_suspend, trn_pm_resume);
+
+/*
+ * A function-level reset, by sysfs for example. Both calls come from one
+ * task, and the second one always follows: the lock is held in between, so
+ * that submits wait instead of failing.
+ */
+static void trn_pci_reset_prepare(struct pci_dev *pdev)
+{
+	struct trn_device *tdev = pci_get_drvdata(pdev);
+
+	down_write(&tdev->reset_lock);
+	trn_device_stop(tdev, -ECANCELED);
+	trn_udma_quiesce(tdev);
+}
+
+static void trn_pci_reset_done(struct pci_dev *pdev)
+{
+	struct trn_device *tdev = pci_get_drvdata(pdev);
+	int idx, ret;
+
+	if (!drm_dev_enter(&tdev->drm, &idx)) {
+		up_write(&tdev->reset_lock);
+		return;
+	}
+	ret = trn_device_start(tdev, "function-level reset");
+	up_write(&tdev->reset_lock);
+	trn_device_uevent(tdev, ret);
+	drm_dev_exit(idx);
+}
+
+static pci_ers_result_t trn_pci_error_detected(struct pci_dev *pdev,
+					       pci_channel_state_t state)
+{
+	struct trn_device *tdev = pci_get_drvdata(pdev);
+
+	/* The link still works: whatever was hit shows up as a failed job. */
+	if (state == pci_channel_io_normal)
+		return PCI_ERS_RESULT_CAN_RECOVER;
+
+	drm_err(&tdev->drm, "PCI error, the device is %s\n",
+		state == pci_channel_io_frozen ? "cut off until it is reset" : "lost");
+	down_write(&tdev->reset_lock);
+	trn_device_stop(tdev, state == pci_channel_io_frozen ? -ECANCELED : -ENODEV);
+	up_write(&tdev->reset_lock);
+	return state == pci_channel_io_frozen ? PCI_ERS_RESULT_NEED_RESET :
+						PCI_ERS_RESULT_DISCONNECT;
+}
+
+static pci_ers_result_t trn_pci_slot_reset(struct pci_dev *pdev)
+{
+	struct trn_device *tdev = pci_get_drvdata(pdev);
+
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+	pci_set_master(pdev);
+	return trn_device_gone(tdev) ? PCI_ERS_RESULT_DISCONNECT :
+				       PCI_ERS_RESULT_RECOVERED;
+}
+
+static void trn_pci_resume(struct pci_dev *pdev)
+{
+	struct trn_device *tdev = pci_get_drvdata(pdev);
+
+	if (READ_ONCE(tdev->broken))
+		trn_device_reset(tdev, "PCI error recovery");
+}
+
+const struct pci_error_handlers trn_pci_error_handlers = {
+	.error_detected = trn_pci_error_detected,
+	.slot_reset = trn_pci_slot_reset,
+	.resume = trn_pci_resume,
+	.reset_prepare = trn_pci_reset_prepare,
+	.reset_done = trn_pci_reset_done,
+};

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From ops to descriptors: what is not one copy of one descriptor. */
+#include <linux/dma-mapping.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <drm/drm_drv.h>
+
+#include "trainium_emit.h"
+
+/**
+ * trn_bo_find_seg - segment of a buffer
+ * @bo: buffer
+ * @offset: less than its size
+ */
+const struct trn_seg *trn_bo_find_seg(const struct trn_bo *bo, u64 offset)
+{
+	u32 low = 0, high = bo->num_segs;
+
+	while (high - low > 1) {
+		u32 mid = low + (high - low) / 2;
+
+		if (bo->segs[mid].offset <= offset)
+			low = mid;
+		else
+			high = mid;
+	}
+	return &bo->segs[low];
+}
+
+/**
+ * trn_emit_ring - go on with another ring
+ * @e: where
+ * @ring: its number in the queue
+ *
+ * The first descriptor of a job on a ring waits for the jobs before it.
+ */
+void trn_emit_ring(struct trn_emit *e, u32 ring)
+{
+	u32 space;
+
+	if (e->ring)
+		trn_emit_count(e);
+	e->cur = ring;
+	e->bit = BIT(ring);
+	e->ring = e->q->ring[ring];
+	space = trn_ring_space(e->ring);
+	e->space = space > TRN_EMIT_MARKERS ? space - TRN_EMIT_MARKERS : 0;
+	if (e->feed && e->space < TRN_EMIT_FEED_MIN)
+		e->space = 0;
+	e->flags = (e->used | e->written) & e->bit ? 0 : TRN_RING_DMB;
+}
+
+/* The next ring in turn that has room */
+static bool trn_emit_next_ring(struct trn_emit *e)
+{
+	u32 num = e->q->num_rings, i;
+
+	if (!e->spread)
+		return false;
+	for (i = 1; i <= num; i++) {
+		trn_emit_ring(e, (e->cur + i) % num);
+		if (e->space)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A long job leaves markers behind that interrupt: its rings are filled again
+ * before they are empty.
+ */
+static void trn_emit_step(struct trn_emit *e)
+{
+	struct trn_ring *ring = e->ring;
+
+	if (!e->feed || e->space <= 1)
+		return;
+	if (ring->head - ring->marker_end[ring->last & ring->mask] > ring->mask / 4) {
+		trn_ring_marker(ring, true);
+		e->space--;
+	}
+}
+
+/**
+ * trn_emit_copy_slow - write a copy of any size between any buffers
+ * @e: where
+ * @op: the copy
+ * @done: bytes of it that are written
+ *
+ * Return: all of it is written.
+ */
+bool trn_emit_copy_slow(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
+{
+	struct trn_cursor dst, src;
+
+	trn_cursor_set(&dst, op->dst, op->dst_offset + *done);
+	trn_cursor_set(&src, op->src, op->src_offset + *done);
+	while (*done < op->size) {
+		u64 len = min3(op->size - *done, dst.left, src.left);
+
+		if (e->spread && !e->chunk) {
+			trn_emit_next_ring(e);
+			e->chunk = TRN_EMIT_CHUNK;
+		}
+		if (!e->space && !trn_emit_next_ring(e))
+			return false;
+		len = min_t(u64, len, TRN_DESC_MAX_LEN);
+		if (e->spread) {
+			len = min_t(u64, len, e->chunk);
+			e->chunk -= len;
+		}
+		trn_emit_desc(e, dst.axi, src.axi, len, 0);
+		trn_emit_step(e);
+		*done += len;
+		trn_cursor_move(&dst, len, *done < op->size);
+		trn_cursor_move(&src, len, *done < op->size);
+	}
+	return true;
+}
+
+static bool trn_queue_is_quiet(const struct trn_queue *q)
+{
+	u32 i;
+
+	for (i = 0; i < q->num_rings; i++)
+		if (trn_ring_done(q->ring[i]) != q->ring[i]->last ||
+		    q->ring[i]->head != q->ring[i]->rung)
+			return false;
+	return true;
+}
+
+/* A block with the pattern; NULL when all are in use with others. */
+static struct trn_pattern *trn_pattern_get(struct trn_queue *q, u64 value, u32 bytes,
+					   u64 seqno)
+{
+	struct trn_pattern *p, *found = NULL;
+	u32 i;
+
+	if (!q->patterns)
+		return NULL;
+	for (i = 0; i < TRN_NUM_PATTERNS && !found; i++)
+		if (q->patterns[i].value == value)
+			found = &q->patterns[i];
+	for (i = 0; i < TRN_NUM_PATTERNS && !found; i++)
+		if (q->patterns[i].seqno <= q->completed)
+			found = &q->patterns[i];
+	if (!found && trn_queue_is_quiet(q)) {
+		for (i = 0; i < TRN_NUM_PATTERNS; i++)
+			q->patterns[i].seqno = 0;
+		found = q->patterns;
+	}
+	if (!found)
+		return NULL;
+
+	p = found;
+	if (p->value != value) {
+		p->value = value;
+		p->valid = 0;
+	}
+	bytes = round_up(bytes, sizeof(value));
+	if (p->valid < bytes) {
+		memset64(p->cpu + p->valid, value, (bytes - p->valid) / sizeof(value));
+		p->valid = bytes;
+	}
+	p->seqno = seqno;
+	return p;
+}
+
+static bool trn_emit_fill_hbm(struct trn_emit *e, const struct trn_job_op *op, u64 *done,
+			      u64 block)
+{
+	u64 dst = op->dst->segs[0].axi + op->dst_offset;
+
+	while (*done < op->size) {
+		u64 at = *done & (TRN_EMIT_FILL_CHUNK - 1), base = dst + *done - at;
+		u64 src, max, len;
+
+		if (e->spread && !at)
+			trn_emit_next_ring(e);
+		if (!e->space)
+			return false;
+		if (at < TRN_DESC_MAX_LEN) {
+			src = block;
+			max = min_t(u64, TRN_PATTERN_SIZE, TRN_DESC_MAX_LEN - at);
+		} else {
+			src = base;
+			max = min_t(u64, TRN_DESC_MAX_LEN, TRN_EMIT_FILL_CHUNK - at);
+		}
+		len = min(op->size - *done, max);
+		trn_emit_desc(e, base + at, src, len, at == TRN_DESC_MAX_LEN ? TRN_RING_DMB : 0);
+		trn_emit_step(e);
+		*done += len;
+	}
+	return true;
+}
+
+/* Segments need not be multiples of the pattern: its phase is kept. */
+static bool trn_emit_fill_host(struct trn_emit *e, const struct trn_job_op *op, u64 *done,
+			       u64 block)
+{
+	struct trn_cursor dst;
+
+	trn_cursor_set(&dst, op->dst, op->dst_offset + *done);
+	while (*done < op->size) {
+		u32 phase = *done & 7;
+		u64 len = min3(op->size - *done, dst.left, (u64)TRN_PATTERN_SIZE - phase);
+
+		if (e->spread && !e->chunk) {
+			trn_emit_next_ring(e);
+			e->chunk = TRN_EMIT_CHUNK;
+		}
+		if (!e->space && !trn_emit_next_ring(e))
+			return false;
+		if (e->spread) {
+			len = min_t(u64, len, e->chunk);
+			e->chunk -= len;
+		}
+		trn_emit_desc(e, dst.axi, block + phase, len, 0);
+		trn_emit_step(e);
+		*done += len;
+		trn_cursor_move(&dst, len, *done < op->size);
+	}
+	return true;
+}
+
+/**
+ * trn_emit_fill - write a fill
+ * @e: where
+ * @op: the fill
+ * @done: bytes of it that are written
+ *
+ * Return: all of it is written.
+ */
+bool trn_emit_fill(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
+{
+	struct trn_device *tdev = e->q->tdev;
+	dma_addr_t block = tdev->zeroes_dma;
+
+	if (op->pattern) {
+		/* A host segment may begin anywhere in the pattern. */
+		u64 bytes = min_t(u64, op->size + sizeof(u64), TRN_PATTERN_SIZE);
+		struct trn_pattern *p = trn_pattern_get(e->q, op->pattern, bytes, e->seqno);
+
+		if (!p)
+			return false;
+		block = p->dma;
+	}
+	if (trn_bo_is_hbm(op->dst))
+		return trn_emit_fill_hbm(e, op, done, trn_host_axi(tdev, block));
+	return trn_emit_fill_host(e, op, done, trn_host_axi(tdev, block));
+}
+
+/**
+ * trn_emit_rewind - forget what was written in this pass
+ * @e: where; no doorbell was rung since, no marker written
+ */
+void trn_emit_rewind(struct trn_emit *e)
+{
+	unsigned long rings = e->written;
+	unsigned int r;
+
+	for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
+		e->q->ring[r]->head = e->q->ring[r]->rung;
+	/* What was counted at a change of rings stays, a counter is no ledger. */
+	e->bytes = 0;
+}
+
+/**
+ * trn_patterns_alloc - give a queue the blocks that fills copy from
+ * @q: the queue, not locked
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int trn_patterns_alloc(struct trn_queue *q)
+{
+	struct trn_pattern *p;
+	unsigned int i;
+	int idx;
+
+	if (READ_ONCE(q->patterns))
+		return 0;
+	if (!drm_dev_enter(q->drm, &idx))
+		return -ENODEV;
+	p = kcalloc(TRN_NUM_PATTERNS, sizeof(*p), GFP_KERNEL);
+	if (!p) {
+		drm_dev_exit(idx);
+		return -ENOMEM;
+	}
+	for (i = 0; i < TRN_NUM_PATTERNS; i++) {
+		p[i].cpu = dma_alloc_coherent(q->drm->dev, TRN_PATTERN_SIZE, &p[i].dma,
+					      GFP_KERNEL | __GFP_NOWARN);
+		if (!p[i].cpu)
+			break;
+	}
+
+	mutex_lock(&q->lock);
+	if (i == TRN_NUM_PATTERNS && !q->patterns && !q->closing) {
+		q->patterns = p;
+		p = NULL;
+	}
+	mutex_unlock(&q->lock);
+	while (p && i--)
+		dma_free_coherent(q->drm->dev, TRN_PATTERN_SIZE, p[i].cpu, p[i].dma);
+	kfree(p);
+	drm_dev_exit(idx);
+	return READ_ONCE(q->patterns) ? 0 : -ENOMEM;
+}
+
+/**
+ * trn_patterns_free - give the blocks back
+ * @q: queue whose rings are gone
+ */
+void trn_patterns_free(struct trn_queue *q)
+{
+	unsigned int i;
+
+	if (!q->patterns)
+		return;
+	for (i = 0; i < TRN_NUM_PATTERNS; i++)
+		dma_free_coherent(q->drm->dev, TRN_PATTERN_SIZE, q->patterns[i].cpu,
+				  q->patterns[i].dma);
+	kfree(q->patterns);
+	q->patterns = NULL;
+}

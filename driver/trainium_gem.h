@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Buffer objects. Whatever a buffer lies in, the DMA path sees it as a list
+ * of segments that are contiguous for the device.
+ */
+#ifndef TRAINIUM_GEM_H
+#define TRAINIUM_GEM_H
+
+#include <drm/drm_gem.h>
+#include <drm/drm_mm.h>
+
+#include "trainium_device.h"
+
+/* In struct trn_bo only: memory of another driver, by PRIME */
+#define TRN_BO_IMPORTED		0x100u
+
+/**
+ * struct trn_seg - a stretch of a buffer that is contiguous for the device
+ * @offset: where it begins in the buffer
+ * @axi: where it begins for the device
+ */
+struct trn_seg {
+	u64 offset;
+	u64 axi;
+};
+
+/**
+ * struct trn_bo - buffer object
+ *
+ * Constant from the time its handle is visible, but for what @sgt says.
+ */
+struct trn_bo {
+	struct drm_gem_object base;
+	/** @size: bytes that may be used; for userptr not whole pages */
+	u64 size;
+	/** @segs: by @offset; one more says where the last one ends */
+	struct trn_seg *segs;
+	u32 num_segs;
+	/** @placement: TRAINIUM_BO_* or TRN_BO_IMPORTED */
+	u32 placement;
+	/** @flags: TRAINIUM_BO_F_* */
+	u32 flags;
+	/** @stack: HBM: where */
+	u32 stack;
+	/** @need_sync: the CPU's caches or a bounce buffer are in the way */
+	bool need_sync;
+	/** @content_generation: number of device resets when it was zeroed */
+	u64 content_generation;
+
+	/** @node: HBM: place in the stack; trn_hbm.lock */
+	struct drm_mm_node node;
+	/** @one: @segs of a buffer that is contiguous */
+	struct trn_seg one[2];
+
+	/** @pages: host memory, own or pinned */
+	struct page **pages;
+	unsigned long num_pages;
+	/** @mm: userptr: who pays for the pinned pages */
+	struct mm_struct *mm;
+	/**
+	 * @sgt: mapping for DMA, NULL when the device is gone;
+	 * trn_device.bos_lock
+	 */
+	struct sg_table *sgt;
+	/** @link: in trn_device.bos while there is @sgt */
+	struct list_head link;
+};
+
+static inline struct trn_bo *to_trn_bo(struct drm_gem_object *obj)
+{
+	return container_of(obj, struct trn_bo, base);
+}
+
+static inline void trn_bo_put(struct trn_bo *bo)
+{
+	drm_gem_object_put(&bo->base);
+}
+
+static inline bool trn_bo_is_hbm(const struct trn_bo *bo)
+{
+	return bo->placement == TRAINIUM_BO_HBM;
+}
+
+/* trainium_gem.c */
+struct trn_bo *trn_bo_new(struct trn_device *tdev, u64 size, u64 span,
+			  u32 placement, u32 flags);
+
+/* trainium_hostmem.c */
+int trn_bo_attach_dma(struct trn_bo *bo, struct sg_table *sgt);
+void trn_bo_detach_dma(struct trn_bo *bo);
+void trn_bo_sync_for_device(struct trn_bo *bo);
+void trn_bo_sync_for_cpu(struct trn_bo *bo);
+struct trn_bo *trn_bo_create_host(struct trn_device *tdev, u64 size);
+struct trn_bo *trn_bo_create_user(struct trn_device *tdev, u64 addr, u64 size,
+				  u32 flags);
+void trn_bo_release_host(struct trn_bo *bo);
+struct sg_table *trn_bo_export_sgt(struct trn_bo *bo);
+
+/* trainium_hbm.c */
+int trn_hbm_alloc(struct trn_device *tdev, struct trn_bo *bo, u32 stack, u64 align);
+void trn_hbm_free(struct trn_device *tdev, struct trn_bo *bo);
+void trn_hbm_query(struct trn_device *tdev, unsigned int stack,
+		   struct drm_trainium_query_memory *q);
+u64 trn_hbm_cpu_visible(struct trn_device *tdev, unsigned int stack);
+
+#endif

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The query ioctl, and what /proc/PID/fdinfo shows. */
+#include <linux/pci.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "regs/ext.h"
+#include "trainium_queue.h"
+
+/* Every type has the size that this driver knows. */
+union trn_query {
+	struct drm_trainium_query_device device;
+	struct drm_trainium_query_memory memory;
+	struct drm_trainium_query_engine engine;
+	struct drm_trainium_query_queue queue;
+	struct drm_trainium_query_limits limits;
+	struct drm_trainium_query_telemetry telemetry;
+};
+
+static u32 trn_query_size(u32 type)
+{
+	switch (type) {
+	case TRAINIUM_QUERY_DEVICE:
+		return sizeof(struct drm_trainium_query_device);
+	case TRAINIUM_QUERY_MEMORY:
+		return sizeof(struct drm_trainium_query_memory);
+	case TRAINIUM_QUERY_ENGINE:
+		return sizeof(struct drm_trainium_query_engine);
+	case TRAINIUM_QUERY_QUEUE:
+		return sizeof(struct drm_trainium_query_queue);
+	case TRAINIUM_QUERY_LIMITS:
+		return sizeof(struct drm_trainium_query_limits);
+	case TRAINIUM_QUERY_TELEMETRY:
+		return sizeof(struct drm_trainium_query_telemetry);
+	default:
+		return 0;
+	}
+}
+
+static void trn_query_device(struct trn_device *tdev, struct drm_trainium_query_device *d)
+{
+	const struct trn_hw *hw = tdev->hw;
+	struct pci_dev *pdev = tdev->pdev;
+	unsigned int i;
+
+	d->uapi_major = TRAINIUM_UAPI_MAJOR;
+	d->uapi_minor = TRAINIUM_UAPI_MINOR;
+	d->generation = hw->generation;
+	d->features = TRAINIUM_FEATURE_USERPTR | TRAINIUM_FEATURE_QUEUE_FENCED;
+	if (tdev->num_vectors)
+		d->features |= TRAINIUM_FEATURE_IRQ;
+	if (tdev->hbm_phys)
+		d->features |= TRAINIUM_FEATURE_HBM_MMAP;
+	if (tdev->ext && (tdev->ext_features & TRN_EXT_FEAT_CLOCK))
+		d->features |= TRAINIUM_FEATURE_MODEL_CLOCK;
+	strscpy(d->name, hw->name, sizeof(d->name));
+	d->serial = tdev->serial;
+	d->routing_id = tdev->routing_id;
+	d->device_index = hw->device_index(tdev->routing_id);
+	d->fw_api_version = tdev->fw_api_version;
+	d->fw_build = tdev->fw_build;
+	d->num_cores = hw->num_cores;
+	d->num_stacks = hw->num_stacks;
+	d->num_engines = hw->num_engines;
+	d->queues_per_engine = TRN_QUEUES_PER_ENGINE;
+	for (i = 0; i < hw->num_stacks; i++)
+		d->hbm_size += tdev->hbm[i].size;
+	d->reset_count = atomic64_read(&tdev->reset_count);
+	d->pci_domain = pci_domain_nr(pdev->bus);
+	d->pci_bus = pdev->bus->number;
+	d->pci_slot = PCI_SLOT(pdev->devfn);
+	d->pci_function = PCI_FUNC(pdev->devfn);
+	d->pci_revision = pdev->revision;
+	d->num_vectors = tdev->num_vectors;
+}
+
+static int trn_query_engine(struct trn_device *tdev, u32 index,
+			    struct drm_trainium_query_engine *e)
+{
+	struct trn_engine *engine;
+
+	if (index >= tdev->hw->num_engines)
+		return -EINVAL;
+	engine = &tdev->engines[index];
+	e->stack = tdev->hw->engine_stack(index);
+	e->core = tdev->hw->engine_core(index);
+	if (tdev->hw->engine_has_host(index)) {
+		e->flags |= TRAINIUM_ENGINE_HOST_ACCESS;
+		e->rings_free = TRN_QUEUES_PER_ENGINE - hweight32(READ_ONCE(engine->rings_used));
+	}
+	if (trn_engine_aborted(engine, NULL))
+		e->flags |= TRAINIUM_ENGINE_ABORTED;
+	e->bytes = atomic64_read(&engine->bytes);
+	e->resets = atomic64_read(&engine->resets);
+	return 0;
+}
+
+static int trn_query_queue(struct trn_file *tfile, u32 index, struct drm_trainium_query_queue *d)
+{
+	struct trn_queue *q = trn_queue_get(tfile, index);
+
+	if (!q)
+		return -EINVAL;
+	/* Not to tell of a job in flight that has ended */
+	trn_queue_reap(q);
+	mutex_lock(&q->lock);
+	spin_lock_irq(&q->fc->lock);
+	d->queue_class = TRAINIUM_QUEUE_FENCED;
+	d->num_rings = q->num_rings;
+	d->submitted = q->submitted;
+	d->completed = q->completed;
+	d->failed = q->failed;
+	d->error = q->error;
+	d->reason = q->reason;
+	d->engine = q->error_engine;
+	d->cause = q->error_cause;
+	spin_unlock_irq(&q->fc->lock);
+	mutex_unlock(&q->lock);
+	trn_queue_put(q);
+	return 0;
+}
+
+static void trn_query_limits(struct trn_device *tdev, struct drm_trainium_query_limits *l)
+{
+	unsigned int i;
+
+	l->max_queues = TRN_MAX_QUEUES;
+	l->max_rings = TRN_MAX_FILE_RINGS;
+	l->max_ops = TRN_MAX_OPS;
+	l->max_syncs = TRN_MAX_SYNCS;
+	for (i = 0; i < tdev->hw->num_stacks; i++)
+		l->max_bo_size = max(l->max_bo_size, tdev->hbm[i].size);
+	l->max_job_bytes = TRN_MAX_JOB_BYTES;
+	l->job_timeout_ns = (u64)trn_job_timeout_ms * NSEC_PER_MSEC;
+	l->alignment = 1;
+}
+
+static int trn_query_telemetry(struct trn_device *tdev, struct drm_trainium_query_telemetry *t)
+{
+	int idx, ret;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	ret = trn_fw_telemetry(tdev, t);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+static int trn_query(struct trn_device *tdev, struct trn_file *tfile, u32 type, u32 index,
+		     union trn_query *out)
+{
+	switch (type) {
+	case TRAINIUM_QUERY_MEMORY:
+		if (index >= tdev->hw->num_stacks)
+			return -EINVAL;
+		trn_hbm_query(tdev, index, &out->memory);
+		return 0;
+	case TRAINIUM_QUERY_ENGINE:
+		return trn_query_engine(tdev, index, &out->engine);
+	case TRAINIUM_QUERY_QUEUE:
+		return trn_query_queue(tfile, index, &out->queue);
+	}
+
+	if (index)
+		return -EINVAL;
+	switch (type) {
+	case TRAINIUM_QUERY_DEVICE:
+		trn_query_device(tdev, &out->device);
+		return 0;
+	case TRAINIUM_QUERY_LIMITS:
+		trn_query_limits(tdev, &out->limits);
+		return 0;
+	case TRAINIUM_QUERY_TELEMETRY:
+		return trn_query_telemetry(tdev, &out->telemetry);
+	}
+	return -EINVAL;
+}
+
+/**
+ * trn_ioctl_query - DRM_IOCTL_TRAINIUM_QUERY
+ * @drm: device
+ * @data: struct drm_trainium_query
+ * @file: caller
+ */
+int trn_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_trainium_query *args = data;
+	void __user *to = u64_to_user_ptr(args->data);
+	u32 known = trn_query_size(args->type), size;
+	union trn_query out = { };
+	int ret;
+
+	if (args->pad || !known)
+		return -EINVAL;
+	if (!args->data) {
+		args->size = known;
+		return 0;
+	}
+
+	ret = trn_query(to_trn_device(drm), file->driver_priv, args->type, args->index, &out);
+	if (ret)
+		return ret;
+	size = min(args->size, known);
+	if (copy_to_user(to, &out, size) || clear_user(to + size, args->size - size))
+		return -EFAULT;
+	args->size = known;
+	return 0;
+}
+
+struct trn_region_stats {
+	struct drm_memory_stats host;
+	struct drm_memory_stats hbm[TRN_MAX_STACKS];
+};
+
+static void trn_file_memory(struct drm_file *file, struct trn_region_stats *stats)
+{
+	struct drm_gem_object *obj;
+	int id;
+
+	spin_lock(&file->table_lock);
+	idr_for_each_entry(&file->object_idr, obj, id) {
+		struct trn_bo *bo = to_trn_bo(obj);
+		struct drm_memory_stats *s = &stats->host;
+
+		if (trn_bo_is_hbm(bo))
+			s = &stats->hbm[bo->stack];
+		if (drm_gem_object_is_shared_for_memory_stats(obj))
+			s->shared += obj->size;
+		else
+			s->private += obj->size;
+		s->resident += obj->size;
+	}
+	spin_unlock(&file->table_lock);
+}
+
+static u64 trn_file_busy(struct trn_device *tdev, struct trn_file *tfile)
+{
+	u64 ns = atomic64_read(&tfile->busy_ns);
+	struct trn_queue *q;
+
+	mutex_lock(&tdev->queues_lock);
+	list_for_each_entry(q, &tdev->queues, link) {
+		if (q->file != tfile)
+			continue;
+		spin_lock_irq(&q->fc->lock);
+		ns += q->busy_ns;
+		if (q->busy_since)
+			ns += ktime_get_ns() - q->busy_since;
+		spin_unlock_irq(&q->fc->lock);
+	}
+	mutex_unlock(&tdev->queues_lock);
+	return ns;
+}
+
+/**
+ * trn_show_fdinfo - what an open file uses
+ * @p: printer
+ * @file: the file
+ */
+void trn_show_fdinfo(struct drm_printer *p, struct drm_file *file)
+{
+	struct trn_file *tfile = file->driver_priv;
+	struct trn_region_stats stats = { };
+	char region[16];
+	unsigned int i;
+
+	drm_printf(p, "drm-engine-dma:\t%llu ns\n", trn_file_busy(tfile->tdev, tfile));
+	trn_file_memory(file, &stats);
+	drm_print_memory_stats(p, &stats.host, DRM_GEM_OBJECT_RESIDENT, "memory");
+	for (i = 0; i < tfile->tdev->hw->num_stacks; i++) {
+		snprintf(region, sizeof(region), "hbm%u", i);
+		drm_print_memory_stats(p, &stats.hbm[i], DRM_GEM_OBJECT_RESIDENT, region);
+	}
+}

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Queues: files that own them, engines that are chosen for them, their
+ * beginning and end.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "trainium_emit.h"
+
+/* How much worse an engine far from the wanted stack is than a ring in use */
+#define TRN_COST_FAR		64u
+/* How much worse it is to use a stack's engines twice */
+#define TRN_COST_SAME_STACK	4u
+/* Rings of the queue that zeroes device memory */
+#define TRN_CLEAR_RINGS		8u
+
+/**
+ * trn_queue_get - queue of a file
+ * @tfile: the file
+ * @id: of the queue
+ *
+ * Return: the queue, to be given to trn_queue_put(), or NULL.
+ */
+struct trn_queue *trn_queue_get(struct trn_file *tfile, u32 id)
+{
+	struct trn_queue *q;
+
+	rcu_read_lock();
+	q = xa_load(&tfile->queues, id);
+	if (q && !kref_get_unless_zero(&q->ref))
+		q = NULL;
+	rcu_read_unlock();
+	return q;
+}
+
+static void trn_queue_free_rcu(struct rcu_head *rcu)
+{
+	struct trn_queue *q = container_of(rcu, struct trn_queue, rcu);
+
+	trn_fence_ctx_put(q->fc);
+	kvfree(q->slots);
+	kfree(q);
+}
+
+static void trn_queue_free(struct kref *ref)
+{
+	struct trn_queue *q = container_of(ref, struct trn_queue, ref);
+
+	call_rcu(&q->rcu, trn_queue_free_rcu);
+}
+
+/**
+ * trn_queue_put - drop a reference
+ * @q: the queue
+ */
+void trn_queue_put(struct trn_queue *q)
+{
+	kref_put(&q->ref, trn_queue_free);
+}
+
+/*
+ * The engine with the fewest rings in use, near the stack if one is wanted,
+ * on a stack that the queue does not use yet otherwise.
+ */
+static struct trn_engine *trn_choose_engine(struct trn_device *tdev, u32 stack,
+					    const unsigned long *not, const u8 *stack_used)
+{
+	struct trn_engine *best = NULL;
+	unsigned int i, best_cost = ~0u;
+
+	for (i = 0; i < tdev->hw->num_engines; i++) {
+		struct trn_engine *engine = &tdev->engines[i];
+		unsigned int near = tdev->hw->engine_stack(i);
+		unsigned int cost = hweight32(READ_ONCE(engine->rings_used));
+
+		if (!tdev->hw->engine_has_host(i) || test_bit(i, not) ||
+		    cost >= TRN_QUEUES_PER_ENGINE)
+			continue;
+		if (stack == TRAINIUM_STACK_ANY)
+			cost += stack_used[near] * TRN_COST_SAME_STACK;
+		else if (near != stack)
+			cost += TRN_COST_FAR;
+		if (cost < best_cost) {
+			best_cost = cost;
+			best = engine;
+		}
+	}
+	return best;
+}
+
+/* Rings on @num engines, at least @min. */
+static int trn_queue_take_rings(struct trn_queue *q, u32 num, u32 min, u32 stack)
+{
+	DECLARE_BITMAP(not, TRN_MAX_ENGINES) = { };
+	struct trn_device *tdev = q->tdev;
+	u8 stack_used[TRN_MAX_STACKS] = { };
+
+	while (q->num_rings < num) {
+		struct trn_engine *engine = trn_choose_engine(tdev, stack, not, stack_used);
+		struct trn_ring *ring;
+
+		if (!engine)
+			return q->num_rings < min ? -ENOSPC : 0;
+		__set_bit(engine->id, not);
+		ring = trn_ring_create(engine, TRN_RING_DEFAULT_SLOTS, q);
+		/* Somebody else was quicker. */
+		if (ring == ERR_PTR(-ENOSPC))
+			continue;
+		if (IS_ERR(ring))
+			return PTR_ERR(ring);
+		stack_used[tdev->hw->engine_stack(engine->id)]++;
+		q->ring[q->num_rings++] = ring;
+	}
+	return 0;
+}
+
+static void trn_queue_drop_rings(struct trn_queue *q)
+{
+	u32 i;
+
+	for (i = 0; i < q->num_rings; i++)
+		trn_ring_destroy(q->ring[i]);
+	q->num_rings = 0;
+}
+
+/* The last of a queue: it has no jobs, or the device is stopped. */
+static void trn_queue_teardown(struct work_struct *work)
+{
+	struct trn_queue *q = container_of(work, struct trn_queue, teardown);
+	struct trn_device *tdev = q->tdev;
+	u32 rings = q->num_rings;
+
+	/* Nothing starts work of the queue after this. */
+	spin_lock_irq(&q->fc->lock);
+	q->dead = true;
+	spin_unlock_irq(&q->fc->lock);
+	cancel_work_sync(&q->work);
+	cancel_delayed_work_sync(&q->watchdog);
+	timer_delete_sync(&q->poll);
+
+	/* A reset walks the queues and their rings. */
+	down_read(&tdev->reset_lock);
+	mutex_lock(&q->lock);
+	trn_queue_drop_rings(q);
+	q->frozen = false;
+	mutex_unlock(&q->lock);
+	up_read(&tdev->reset_lock);
+	trn_queue_release(q);
+	trn_patterns_free(q);
+
+	mutex_lock(&tdev->queues_lock);
+	list_del(&q->link);
+	if (q->file) {
+		mutex_lock(&q->file->lock);
+		q->file->num_queues--;
+		q->file->num_rings -= rings;
+		mutex_unlock(&q->file->lock);
+		atomic64_add(q->busy_ns, &q->file->busy_ns);
+	}
+	mutex_unlock(&tdev->queues_lock);
+	wake_up_all(&tdev->queues_wait);
+	trn_queue_put(q);
+}
+
+/**
+ * trn_queue_new - create a queue
+ * @tdev: device
+ * @file: owner, or NULL
+ * @num_rings: engines to use, 0 for the driver's choice
+ * @stack: prefer engines near it, or TRAINIUM_STACK_ANY
+ *
+ * Return: the queue; it holds a reference of its own until trn_queue_close()
+ * has ended it. Or an ERR_PTR.
+ */
+struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
+				u32 num_rings, u32 stack)
+{
+	struct trn_queue *q;
+	int idx, ret;
+	u32 i;
+
+	q = kzalloc(sizeof(*q), GFP_KERNEL_ACCOUNT);
+	if (!q)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&q->ref);
+	mutex_init(&q->lock);
+	init_waitqueue_head(&q->wait);
+	INIT_WORK(&q->work, trn_queue_work);
+	INIT_WORK(&q->teardown, trn_queue_teardown);
+	INIT_DELAYED_WORK(&q->watchdog, trn_queue_watchdog);
+	timer_setup(&q->poll, trn_queue_poll, 0);
+	q->tdev = tdev;
+	q->drm = &tdev->drm;
+	q->file = file;
+	q->inline_done = true;
+
+	ret = -ENOMEM;
+	q->fc = trn_fence_ctx_new(dev_name(tdev->drm.dev));
+	q->slots = kvcalloc(TRN_QUEUE_SLOTS, sizeof(*q->slots), GFP_KERNEL_ACCOUNT);
+	if (!q->fc || !q->slots)
+		goto err_free;
+	for (i = 0; i < TRN_QUEUE_SLOTS; i++)
+		trn_refs_init(&q->slots[i].refs);
+
+	ret = trn_queue_take_rings(q, num_rings ?: TRN_QUEUE_RINGS, num_rings ?: 1, stack);
+	if (ret)
+		goto err_rings;
+	if (!drm_dev_enter(&tdev->drm, &idx)) {
+		ret = -ENODEV;
+		goto err_rings;
+	}
+
+	mutex_lock(&tdev->queues_lock);
+	list_add_tail(&q->link, &tdev->queues);
+	mutex_unlock(&tdev->queues_lock);
+
+	/* A reset may have gone by before the queue was in the list. */
+	down_read(&tdev->reset_lock);
+	mutex_lock(&q->lock);
+	for (i = 0; i < q->num_rings; i++) {
+		trn_ring_reset(q->ring[i]);
+		trn_irq_enable_ring(q->ring[i]);
+	}
+	mutex_unlock(&q->lock);
+	up_read(&tdev->reset_lock);
+	drm_dev_exit(idx);
+	return q;
+
+err_rings:
+	trn_queue_drop_rings(q);
+err_free:
+	if (q->fc)
+		trn_fence_ctx_put(q->fc);
+	kvfree(q->slots);
+	kfree(q);
+	return ERR_PTR(ret);
+}
+
+/**
+ * trn_queue_close - end a queue
+ * @q: the queue
+ * @kill: nobody wants the rest of the job that is being written
+ *
+ * Jobs that have not started fail. The queue goes away once those that have
+ * started are done, which this does not wait for.
+ */
+void trn_queue_close(struct trn_queue *q, bool kill)
+{
+	u64 seqno;
+
+	mutex_lock(&q->lock);
+	if (q->closing) {
+		mutex_unlock(&q->lock);
+		return;
+	}
+	q->closing = true;
+	if (kill && q->completed != q->started) {
+		struct trn_slot *slot = trn_slot(q, q->started);
+
+		spin_lock_irq(&q->fc->lock);
+		if (slot->unwritten) {
+			slot->unwritten = false;
+			slot->error = -ECANCELED;
+			slot->reason = TRAINIUM_REASON_CLOSED;
+		}
+		spin_unlock_irq(&q->fc->lock);
+	}
+	for (seqno = q->started + 1; seqno <= q->submitted; seqno++) {
+		struct trn_slot *slot = trn_slot(q, seqno);
+
+		trn_job_cancel_deps(slot->job);
+		if (!slot->error) {
+			slot->error = -ECANCELED;
+			slot->reason = TRAINIUM_REASON_CLOSED;
+		}
+	}
+	mutex_unlock(&q->lock);
+	wake_up_all(&q->wait);
+	queue_work(q->tdev->wq, &q->work);
+}
+
+static int trn_queue_create_check(struct trn_device *tdev,
+				  const struct drm_trainium_queue_create *args)
+{
+	if (args->flags || args->priority || args->num_engines > TRN_QUEUE_MAX_RINGS)
+		return -EINVAL;
+	if (args->stack != TRAINIUM_STACK_ANY && args->stack >= tdev->hw->num_stacks)
+		return -EINVAL;
+	if (args->queue_class == TRAINIUM_QUEUE_USER)
+		return -EOPNOTSUPP;
+	return args->queue_class == TRAINIUM_QUEUE_FENCED ? 0 : -EINVAL;
+}
+
+static int trn_file_charge(struct trn_file *tfile, u32 rings)
+{
+	int ret = 0;
+
+	mutex_lock(&tfile->lock);
+	if (tfile->num_queues >= TRN_MAX_QUEUES ||
+	    tfile->num_rings + rings > TRN_MAX_FILE_RINGS) {
+		ret = -EDQUOT;
+	} else {
+		tfile->num_queues++;
+		tfile->num_rings += rings;
+	}
+	mutex_unlock(&tfile->lock);
+	return ret;
+}
+
+static void trn_file_uncharge(struct trn_file *tfile, u32 queues, u32 rings)
+{
+	mutex_lock(&tfile->lock);
+	tfile->num_queues -= queues;
+	tfile->num_rings -= rings;
+	mutex_unlock(&tfile->lock);
+}
+
+/* Waits until queues that are being ended have given their rings back. */
+static void trn_queues_settle(struct trn_device *tdev)
+{
+	flush_workqueue(tdev->wq);
+	flush_workqueue(tdev->wq);
+}
+
+/**
+ * trn_ioctl_queue_create - DRM_IOCTL_TRAINIUM_QUEUE_CREATE
+ * @drm: device
+ * @data: struct drm_trainium_queue_create
+ * @file: caller
+ */
+int trn_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct trn_device *tdev = to_trn_device(drm);
+	struct drm_trainium_queue_create *args = data;
+	struct trn_file *tfile = file->driver_priv;
+	u32 rings = args->num_engines ?: TRN_QUEUE_RINGS;
+	struct trn_queue *q;
+	int ret;
+
+	ret = trn_queue_create_check(tdev, args);
+	if (ret)
+		return ret;
+	ret = trn_file_charge(tfile, rings);
+	if (ret == -EDQUOT) {
+		trn_queues_settle(tdev);
+		ret = trn_file_charge(tfile, rings);
+	}
+	if (ret)
+		return ret;
+
+	q = trn_queue_new(tdev, tfile, args->num_engines, args->stack);
+	if (q == ERR_PTR(-ENOSPC)) {
+		trn_queues_settle(tdev);
+		q = trn_queue_new(tdev, tfile, args->num_engines, args->stack);
+	}
+	if (IS_ERR(q)) {
+		trn_file_uncharge(tfile, 1, rings);
+		return PTR_ERR(q);
+	}
+	trn_file_uncharge(tfile, 0, rings - q->num_rings);
+
+	kref_get(&q->ref);
+	ret = xa_alloc(&tfile->queues, &q->id, q, xa_limit_31b, GFP_KERNEL);
+	if (ret) {
+		trn_queue_close(q, false);
+		trn_queue_put(q);
+		return ret;
+	}
+	args->queue = q->id;
+	return 0;
+}
+
+/**
+ * trn_ioctl_queue_destroy - DRM_IOCTL_TRAINIUM_QUEUE_DESTROY
+ * @drm: device
+ * @data: struct drm_trainium_queue_destroy
+ * @file: caller
+ */
+int trn_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_trainium_queue_destroy *args = data;
+	struct trn_file *tfile = file->driver_priv;
+	struct trn_queue *q;
+
+	if (args->pad)
+		return -EINVAL;
+	q = xa_erase(&tfile->queues, args->queue);
+	if (!q)
+		return -ENOENT;
+	trn_queue_close(q, false);
+	trn_queue_put(q);
+	return 0;
+}
+
+/**
+ * trn_file_open - a file of the device was opened
+ * @drm: device
+ * @file: the file
+ */
+int trn_file_open(struct drm_device *drm, struct drm_file *file)
+{
+	struct trn_file *tfile = kzalloc(sizeof(*tfile), GFP_KERNEL_ACCOUNT);
+
+	if (!tfile)
+		return -ENOMEM;
+	tfile->tdev = to_trn_device(drm);
+	mutex_init(&tfile->lock);
+	xa_init_flags(&tfile->queues, XA_FLAGS_ALLOC1);
+	file->driver_priv = tfile;
+	return 0;
+}
+
+/**
+ * trn_file_close - a file of the device was closed, perhaps by a kill
+ * @drm: device, may be unplugged
+ * @file: the file
+ */
+void trn_file_close(struct drm_device *drm, struct drm_file *file)
+{
+	struct trn_device *tdev = to_trn_device(drm);
+	struct trn_file *tfile = file->driver_priv;
+	bool killed = (current->flags & PF_EXITING) && current->exit_code == SIGKILL;
+	struct trn_queue *q;
+	unsigned long id;
+
+	/* Not the queues in @queues alone: some are on their way out. */
+	mutex_lock(&tdev->queues_lock);
+	list_for_each_entry(q, &tdev->queues, link)
+		if (q->file == tfile)
+			q->file = NULL;
+	mutex_unlock(&tdev->queues_lock);
+
+	xa_for_each(&tfile->queues, id, q) {
+		xa_erase(&tfile->queues, id);
+		trn_queue_close(q, killed);
+		trn_queue_put(q);
+	}
+	xa_destroy(&tfile->queues);
+	mutex_destroy(&tfile->lock);
+	kfree(tfile);
+}
+
+/**
+ * trn_queues_init - prepare for queues, and create the driver's own
+ * @tdev: device whose engines work
+ *
+ * Return: 0 or a negative error.
+ */
+int trn_queues_init(struct trn_device *tdev)
+{
+	struct drm_device *drm = &tdev->drm;
+	int ret;
+
+	INIT_LIST_HEAD(&tdev->queues);
+	init_waitqueue_head(&tdev->queues_wait);
+	INIT_WORK(&tdev->recover_work, trn_recover_work);
+	ret = drmm_mutex_init(drm, &tdev->queues_lock);
+	if (ret)
+		return ret;
+
+	tdev->wq = alloc_workqueue("trainium-%s", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0,
+				   dev_name(drm->dev));
+	if (!tdev->wq)
+		return -ENOMEM;
+	tdev->zeroes = dma_alloc_coherent(drm->dev, TRN_PATTERN_SIZE, &tdev->zeroes_dma,
+					  GFP_KERNEL);
+	if (!tdev->zeroes) {
+		ret = -ENOMEM;
+		goto err_wq;
+	}
+	tdev->clear_queue = trn_queue_new(tdev, NULL, TRN_CLEAR_RINGS, TRAINIUM_STACK_ANY);
+	if (IS_ERR(tdev->clear_queue)) {
+		ret = PTR_ERR(tdev->clear_queue);
+		goto err_zeroes;
+	}
+	return 0;
+
+err_zeroes:
+	dma_free_coherent(drm->dev, TRN_PATTERN_SIZE, tdev->zeroes, tdev->zeroes_dma);
+err_wq:
+	destroy_workqueue(tdev->wq);
+	return ret;
+}
+
+/**
+ * trn_queues_fini - end all queues
+ * @tdev: device whose jobs were ended by trn_queues_stop()
+ *
+ * No ring is left when this returns, and no buffer is used by an engine. The
+ * queues of files that are open stay as names without rings.
+ */
+void trn_queues_fini(struct trn_device *tdev)
+{
+	struct trn_queue *q;
+
+	mutex_lock(&tdev->queues_lock);
+	list_for_each_entry(q, &tdev->queues, link)
+		trn_queue_close(q, true);
+	mutex_unlock(&tdev->queues_lock);
+
+	wait_event(tdev->queues_wait, list_empty_careful(&tdev->queues));
+	cancel_work_sync(&tdev->recover_work);
+	destroy_workqueue(tdev->wq);
+	dma_free_coherent(tdev->drm.dev, TRN_PATTERN_SIZE, tdev->zeroes, tdev->zeroes_dma);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Queues and jobs.
+ *
+ * Jobs of a queue run in the order of their submission and end in that order,
+ * so four counters of sequence numbers say everything:
+ *
+ *	released <= completed <= started <= submitted
+ *
+ *	released   buffers were let go, the slot can be used again
+ *	completed  ended, its fence is signalled
+ *	started    written to the rings, or its beginning
+ *	submitted  accepted; those behind @started wait for fences, or for the
+ *	           rings that jobs before them use
+ *
+ * Each job has a slot of a fixed array. A small job that can start at once is
+ * written to the ring inside the ioctl, straight from the ops of the user; all
+ * others carry their ops in a struct trn_job.
+ */
+#ifndef TRAINIUM_QUEUE_H
+#define TRAINIUM_QUEUE_H
+
+#include <linux/dma-fence.h>
+#include <linux/kref.h>
+#include <linux/wait.h>
+
+#include "trainium_device.h"
+#include "trainium_gem.h"
+#include "trainium_ring.h"
+
+#define TRN_QUEUE_MAX_RINGS	16u
+#define TRN_QUEUE_RINGS		4u	/* the driver's choice */
+#define TRN_QUEUE_SLOTS		128u	/* jobs that are not released yet */
+#define TRN_REFS_INLINE		6u
+
+/* Fill patterns are written to a few blocks that the engines copy from. */
+#define TRN_PATTERN_SIZE	(16u << 10)
+#define TRN_NUM_PATTERNS	4u
+
+/* Limits of a file and of a submit */
+#define TRN_MAX_QUEUES		64u
+#define TRN_MAX_FILE_RINGS	256u
+#define TRN_MAX_OPS		65536u
+#define TRN_MAX_SYNCS		256u
+#define TRN_MAX_JOB_BYTES	(1ull << 40)
+
+struct trn_file {
+	struct trn_device *tdev;
+	/** @lock: @num_queues, @num_rings */
+	struct mutex lock;
+	/** @queues: id -> struct trn_queue */
+	struct xarray queues;
+	unsigned int num_queues;
+	unsigned int num_rings;
+	/** @busy_ns: time during which a queue had work, of queues that are gone */
+	atomic64_t busy_ns;
+};
+
+/* What fences need of their queue, which may be gone before them. */
+struct trn_fence_ctx {
+	struct kref ref;
+	/** @lock: of all fences of the queue, and of its counters */
+	spinlock_t lock;
+	u64 context;
+	char name[32];
+};
+
+struct trn_fence {
+	struct dma_fence base;
+	struct trn_fence_ctx *ctx;
+};
+
+/* Buffers that a job uses, one reference each. */
+struct trn_refs {
+	struct trn_bo **list;		/* @few, or allocated */
+	u32 num;
+	u32 max;
+	struct trn_bo *few[TRN_REFS_INLINE];
+};
+
+/* One op, its buffers found and its ranges checked */
+struct trn_job_op {
+	struct trn_bo *dst;
+	struct trn_bo *src;		/* COPY */
+	u64 dst_offset;
+	union {
+		u64 src_offset;		/* COPY */
+		u64 pattern;		/* FILL: repeated to 8 bytes */
+	};
+	u64 size;
+	u32 type;
+	u32 flags;
+};
+
+struct trn_job_dep {
+	struct dma_fence_cb cb;
+	struct dma_fence *fence;
+	struct trn_job *job;
+};
+
+/* A job that cannot be written to the rings inside the ioctl. */
+struct trn_job {
+	struct trn_queue *queue;
+	struct trn_job_op *ops;
+	u32 num_ops;
+	/** @op: next op to write */
+	u32 op;
+	/** @ring: where the next descriptor goes */
+	u32 ring;
+	/** @done: bytes of it that are written */
+	u64 done;
+	/** @spread: uses all rings of the queue */
+	bool spread;
+	/** @deps_left: fences not signalled yet, one more during submit */
+	atomic_t deps_left;
+	/** @callbacks: of them, those whose callback has not returned */
+	atomic_t callbacks;
+	u32 num_deps;
+	struct trn_job_dep *deps;
+};
+
+/* A job in its queue; trn_fence_ctx.lock once it is started */
+struct trn_slot {
+	u64 seqno;
+	struct trn_fence *fence;
+	struct trn_job *job;
+	/** @rings: bit r: has a part on ring r of the queue */
+	u32 rings;
+	/** @unwritten: parts of it are still to be written */
+	bool unwritten;
+	/** @sync: a buffer needs DMA syncing: not completed by the interrupt */
+	bool sync;
+	/** @error: negative, how it ended; set before it is completed */
+	int error;
+	u32 reason;
+	/** @waiters: callers that will look at @error */
+	u32 waiters;
+	/** @marker: by ring: the part has ended when it is reached */
+	u64 marker[TRN_QUEUE_MAX_RINGS];
+	struct trn_refs refs;
+};
+
+struct trn_pattern {
+	u64 value;
+	/** @seqno: newest job that uses it */
+	u64 seqno;
+	/** @valid: bytes that are written */
+	u32 valid;
+	void *cpu;
+	dma_addr_t dma;
+};
+
+struct trn_queue {
+	/** @ref: one until the teardown, one of the file, one of each user */
+	struct kref ref;
+	struct rcu_head rcu;
+	struct trn_device *tdev;
+	struct drm_device *drm;
+	/** @file: owner, NULL once it is closed; trn_device.queues_lock */
+	struct trn_file *file;
+	u32 id;
+
+	/** @lock: rings, starting of jobs, @submitted, @released */
+	struct mutex lock;
+	struct trn_fence_ctx *fc;
+	struct trn_ring *ring[TRN_QUEUE_MAX_RINGS];
+	u32 num_rings;
+	/** @busy: rings that jobs in flight use */
+	u32 busy;
+	/** @quiet: rings whose newest marker does not interrupt */
+	u32 quiet;
+	/** @inline_done: the last small job had ended when the doorbell returned */
+	bool inline_done;
+	/** @closing: takes no more jobs */
+	bool closing;
+	/** @ended: its teardown was started */
+	bool ended;
+	/** @dead: has no rings any more, starts no work; fc->lock */
+	bool dead;
+	/** @frozen: engines may still use what completed jobs used */
+	bool frozen;
+
+	/* Written under @lock and fc->lock, read under either. */
+	u64 submitted;
+	u64 started;
+	u64 completed;
+	u64 released;
+	struct trn_slot *slots;
+
+	/* fc->lock */
+	u64 failed;
+	u32 error;
+	u32 reason;
+	u32 error_engine;
+	u32 error_cause;
+	/** @late_error: failure that no waiting submit has reported */
+	int late_error;
+	u64 late_seqno;
+	u64 busy_ns;
+	u64 busy_since;
+
+	/** @patterns: allocated when first needed */
+	struct trn_pattern *patterns;
+
+	/** @wait: a job has completed, or a slot was released */
+	wait_queue_head_t wait;
+	struct work_struct work;
+	struct work_struct teardown;
+	struct timer_list poll;
+	struct delayed_work watchdog;
+	/** @watched: progress that the watchdog saw, and when */
+	u64 watched;
+	unsigned long watched_at;
+	/** @lost: rings whose contents an engine recovery dropped; atomic bits */
+	unsigned long lost;
+
+	struct list_head link;		/* trn_device.queues */
+};
+
+static inline struct trn_slot *trn_slot(struct trn_queue *q, u64 seqno)
+{
+	return &q->slots[seqno & (TRN_QUEUE_SLOTS - 1)];
+}
+
+static inline void trn_refs_init(struct trn_refs *refs)
+{
+	refs->list = refs->few;
+	refs->num = 0;
+	refs->max = TRN_REFS_INLINE;
+}
+
+/* trainium_job.c */
+void trn_refs_move(struct trn_refs *to, struct trn_refs *from);
+void trn_refs_put(struct trn_refs *refs);
+struct trn_fence_ctx *trn_fence_ctx_new(const char *name);
+void trn_fence_ctx_put(struct trn_fence_ctx *fc);
+struct trn_fence *trn_fence_alloc(struct trn_queue *q);
+void trn_fence_drop(struct trn_fence *fence);
+void trn_fence_init(struct trn_fence *fence, struct trn_queue *q, u64 seqno);
+
+bool trn_queue_reap(struct trn_queue *q);
+void trn_queue_advance(struct trn_queue *q);
+void trn_queue_release(struct trn_queue *q);
+void trn_queue_request_irq(struct trn_queue *q);
+void trn_queue_watch(struct trn_queue *q);
+void trn_queue_work(struct work_struct *work);
+void trn_queue_poll(struct timer_list *timer);
+void trn_job_cancel_deps(struct trn_job *job);
+void trn_job_free(struct trn_job *job);
+
+/* trainium_queue.c */
+struct trn_queue *trn_queue_get(struct trn_file *tfile, u32 id);
+void trn_queue_put(struct trn_queue *q);
+struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
+				u32 num_rings, u32 stack);
+void trn_queue_close(struct trn_queue *q, bool kill);
+
+/* trainium_recover.c */
+extern unsigned int trn_job_timeout_ms;
+void trn_queue_watchdog(struct work_struct *work);
+void trn_recover_work(struct work_struct *work);
+
+/* trainium_submit.c */
+int trn_submit_clear(struct trn_device *tdev, struct trn_bo *bo);
+
+#endif

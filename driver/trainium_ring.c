@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Hardware rings: taking a queue pair of an engine, starting and stopping it. */
+#include <linux/delay.h>
+#include <linux/dma-mapping.h>
+#include <linux/io.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "trainium_ring.h"
+
+/* How long a stopped queue may take to end what it has begun */
+#define TRN_RING_DRAIN_US	10000u
+/* How long a single marker may take */
+#define TRN_RING_TEST_US	100000u
+
+static void __iomem *trn_ring_m2s(const struct trn_ring *ring)
+{
+	return ring->engine->regs + TRN_UDMA_M2S_Q(ring->index);
+}
+
+static void __iomem *trn_ring_s2m(const struct trn_ring *ring)
+{
+	return ring->engine->regs + TRN_UDMA_S2M_Q(ring->index);
+}
+
+/* Bytes of a block that holds both rings, the markers and the done word. */
+static size_t trn_ring_done_offset(u32 slots)
+{
+	return ALIGN(slots * (2 * sizeof(struct trn_desc) + sizeof(__le64)),
+		     L1_CACHE_BYTES);
+}
+
+/* Empties the queue pair and starts it on the ring's memory. */
+static void trn_ring_start(struct trn_ring *ring)
+{
+	const u32 paused = TRN_UDMA_Q_CFG_RESET;
+	const u32 enabled = paused | TRN_UDMA_Q_CFG_PREFETCH | TRN_UDMA_Q_CFG_SCHED;
+	void __iomem *m2s = trn_ring_m2s(ring);
+	void __iomem *s2m = trn_ring_s2m(ring);
+	struct trn_device *tdev = ring->engine->tdev;
+	u64 m2s_axi = trn_host_axi(tdev, ring->mem_dma);
+	u64 s2m_axi = m2s_axi + (ring->mask + 1) * sizeof(struct trn_desc);
+
+	/* The rate limiter must not mask the pause that a DMB asks for. */
+	writel(TRN_UDMA_Q_RATE_MASK_RESET & ~TRN_UDMA_Q_RATE_MASK_DMB,
+	       m2s + TRN_UDMA_M2S_Q_RATE_MASK);
+	writel(paused, m2s + TRN_UDMA_Q_CFG);
+	writel(TRN_UDMA_Q_SW_CTRL_RESET, m2s + TRN_UDMA_M2S_Q_SW_CTRL);
+	writel(lower_32_bits(m2s_axi), m2s + TRN_UDMA_Q_BASE_LO);
+	writel(upper_32_bits(m2s_axi), m2s + TRN_UDMA_Q_BASE_HI);
+	writel(ring->mask + 1, m2s + TRN_UDMA_Q_LEN);
+	writel(0, m2s + TRN_UDMA_M2S_Q_COMP_CFG);
+	writel(enabled, m2s + TRN_UDMA_Q_CFG);
+
+	writel(paused, s2m + TRN_UDMA_Q_CFG);
+	writel(TRN_UDMA_Q_SW_CTRL_RESET, s2m + TRN_UDMA_S2M_Q_SW_CTRL);
+	writel(lower_32_bits(s2m_axi), s2m + TRN_UDMA_Q_BASE_LO);
+	writel(upper_32_bits(s2m_axi), s2m + TRN_UDMA_Q_BASE_HI);
+	writel(ring->mask + 1, s2m + TRN_UDMA_Q_LEN);
+	writel(0, s2m + TRN_UDMA_S2M_Q_COMP_CFG);
+	writel(enabled, s2m + TRN_UDMA_Q_CFG);
+}
+
+/**
+ * trn_ring_stop - stop a ring where it is
+ * @ring: the ring, on a device that is there; trn_engine.lock is held
+ *
+ * The device touches no memory for the ring any more when this returns.
+ */
+void trn_ring_stop(struct trn_ring *ring)
+{
+	const u32 running = TRN_UDMA_Q_STATUS_PREFETCH | TRN_UDMA_Q_STATUS_SCHED;
+	void __iomem *m2s = trn_ring_m2s(ring);
+	void __iomem *s2m = trn_ring_s2m(ring);
+	unsigned int us;
+
+	writel(TRN_UDMA_Q_CFG_RESET, m2s + TRN_UDMA_Q_CFG);
+	writel(TRN_UDMA_Q_CFG_RESET, s2m + TRN_UDMA_Q_CFG);
+	for (us = 0; us < TRN_RING_DRAIN_US; us += 10) {
+		if (!((readl(m2s + TRN_UDMA_Q_STATUS) |
+		       readl(s2m + TRN_UDMA_Q_STATUS)) & running))
+			break;
+		usleep_range(10, 20);
+	}
+	writel(TRN_UDMA_Q_SW_CTRL_RESET, m2s + TRN_UDMA_M2S_Q_SW_CTRL);
+	writel(TRN_UDMA_Q_SW_CTRL_RESET, s2m + TRN_UDMA_S2M_Q_SW_CTRL);
+	writel(0, m2s + TRN_UDMA_Q_LEN);
+	writel(0, s2m + TRN_UDMA_Q_LEN);
+}
+
+static void trn_ring_empty(struct trn_ring *ring)
+{
+	ring->head = 0;
+	ring->rung = 0;
+	ring->retired = 0;
+	/* Numbers up to here will not be reached: they are not looked up. */
+	ring->seen = ring->last;
+}
+
+static void trn_ring_place(struct trn_ring *ring, struct trn_engine *engine,
+			   unsigned int index)
+{
+	ring->engine = engine;
+	ring->index = index;
+	ring->doorbell_m2s = trn_ring_m2s(ring) + TRN_UDMA_Q_TAIL_INC;
+	ring->doorbell_s2m = trn_ring_s2m(ring) + TRN_UDMA_Q_TAIL_INC;
+}
+
+static void trn_ring_free(struct trn_device *tdev, struct trn_ring *ring)
+{
+	if (ring->mem)
+		dma_free_coherent(tdev->drm.dev, ring->mem_size,
+				  ring->mem, ring->mem_dma);
+	kfree(ring->marker_end);
+	kfree(ring);
+}
+
+static struct trn_ring *trn_ring_alloc(struct trn_device *tdev, u32 slots)
+{
+	size_t done = trn_ring_done_offset(slots);
+	struct trn_ring *ring;
+
+	ring = kzalloc(sizeof(*ring), GFP_KERNEL);
+	if (!ring)
+		return NULL;
+	ring->mask = slots - 1;
+	ring->shift = ilog2(slots);
+	ring->mem_size = done + L1_CACHE_BYTES;
+
+	ring->marker_end = kcalloc(slots, sizeof(*ring->marker_end), GFP_KERNEL);
+	ring->mem = dma_alloc_coherent(tdev->drm.dev, ring->mem_size,
+				       &ring->mem_dma, GFP_KERNEL);
+	if (!ring->marker_end || !ring->mem) {
+		trn_ring_free(tdev, ring);
+		return NULL;
+	}
+
+	ring->m2s = ring->mem;
+	ring->s2m = ring->m2s + slots;
+	ring->marker = (__le64 *)(ring->s2m + slots);
+	ring->done = ring->mem + done;
+	ring->marker_axi = trn_host_axi(tdev, ring->mem_dma) +
+			   2 * slots * sizeof(struct trn_desc);
+	ring->done_axi = trn_host_axi(tdev, ring->mem_dma) + done;
+	return ring;
+}
+
+/**
+ * trn_ring_create - take a free queue pair of an engine and start it
+ * @engine: an engine that reaches host memory
+ * @slots: descriptors of each ring, a power of two
+ * @queue: owner; its lock may be held
+ *
+ * Return: the ring; -ENOSPC when none is free, -ENOMEM, -ENODEV when the
+ * device is gone, -EINVAL for a size or an engine that cannot be.
+ */
+struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
+				 struct trn_queue *queue)
+{
+	struct trn_device *tdev = engine->tdev;
+	struct trn_ring *ring;
+	unsigned int index;
+	int idx, ret = 0;
+
+	if (!is_power_of_2(slots) || slots < TRN_RING_MIN_SLOTS ||
+	    slots > TRN_RING_MAX_SLOTS || !tdev->hw->engine_has_host(engine->id))
+		return ERR_PTR(-EINVAL);
+
+	ring = trn_ring_alloc(tdev, slots);
+	if (!ring)
+		return ERR_PTR(-ENOMEM);
+	ring->queue = queue;
+
+	if (!drm_dev_enter(&tdev->drm, &idx)) {
+		trn_ring_free(tdev, ring);
+		return ERR_PTR(-ENODEV);
+	}
+
+	mutex_lock(&engine->lock);
+	index = ffz(engine->rings_used);
+	if (index >= TRN_QUEUES_PER_ENGINE) {
+		ret = -ENOSPC;
+	} else {
+		engine->rings_used |= BIT(index);
+		trn_ring_place(ring, engine, index);
+		trn_irq_route_ring(ring);
+		trn_ring_start(ring);
+		spin_lock_irq(&engine->irq_lock);
+		engine->ring[index] = ring;
+		spin_unlock_irq(&engine->irq_lock);
+	}
+	mutex_unlock(&engine->lock);
+	drm_dev_exit(idx);
+
+	if (ret) {
+		trn_ring_free(tdev, ring);
+		return ERR_PTR(ret);
+	}
+	return ring;
+}
+
+/**
+ * trn_ring_destroy - stop a ring and give its queue pair back
+ * @ring: the ring, or NULL
+ *
+ * What is still in the ring is lost. No interrupt handler uses the ring or
+ * its queue any more when this returns, and the device touches no memory for
+ * it. Must happen before the driver is unbound; works on a device that is gone.
+ */
+void trn_ring_destroy(struct trn_ring *ring)
+{
+	struct trn_engine *engine;
+	int idx;
+
+	if (!ring)
+		return;
+	engine = ring->engine;
+
+	mutex_lock(&engine->lock);
+	if (drm_dev_enter(&engine->tdev->drm, &idx)) {
+		trn_irq_disable_ring(ring);
+		trn_ring_stop(ring);
+		drm_dev_exit(idx);
+	}
+	spin_lock_irq(&engine->irq_lock);
+	engine->ring[ring->index] = NULL;
+	spin_unlock_irq(&engine->irq_lock);
+	engine->rings_used &= ~BIT(ring->index);
+	mutex_unlock(&engine->lock);
+
+	trn_ring_free(engine->tdev, ring);
+}
+
+/**
+ * trn_ring_reset - start a ring anew and empty
+ * @ring: the ring; its queue's lock is held
+ *
+ * What was in it is lost: markers not reached will never be, while those
+ * written afterwards go on counting. The done word keeps its value.
+ *
+ * Return: 0, or -ENODEV when the device is gone.
+ */
+int trn_ring_reset(struct trn_ring *ring)
+{
+	struct trn_engine *engine = ring->engine;
+	int idx;
+
+	if (!drm_dev_enter(&engine->tdev->drm, &idx))
+		return -ENODEV;
+	mutex_lock(&engine->lock);
+	trn_ring_stop(ring);
+	trn_ring_empty(ring);
+	trn_ring_start(ring);
+	mutex_unlock(&engine->lock);
+	drm_dev_exit(idx);
+	return 0;
+}
+
+/**
+ * trn_ring_test_init - memory for trn_ring_test()
+ * @tdev: device
+ *
+ * It is taken beforehand, because recovery must not wait for memory.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int trn_ring_test_init(struct trn_device *tdev)
+{
+	tdev->test_ring = trn_ring_alloc(tdev, TRN_RING_MIN_SLOTS);
+	return tdev->test_ring ? 0 : -ENOMEM;
+}
+
+/**
+ * trn_ring_test_fini - undo trn_ring_test_init()
+ * @tdev: device
+ */
+void trn_ring_test_fini(struct trn_device *tdev)
+{
+	if (tdev->test_ring)
+		trn_ring_free(tdev, tdev->test_ring);
+	tdev->test_ring = NULL;
+}
+
+/**
+ * trn_ring_test - does an engine move data?
+ * @engine: the engine, all of its queue pairs stopped; its lock is held
+ *
+ * A single marker through queue pair 0, whose owner starts it anew after.
+ * An engine that cannot reach the host is not tested.
+ */
+bool trn_ring_test(struct trn_engine *engine)
+{
+	struct trn_device *tdev = engine->tdev;
+	struct trn_ring *ring = tdev->test_ring;
+	unsigned int us;
+	bool done;
+	u64 number;
+
+	lockdep_assert_held(&engine->lock);
+	if (!tdev->hw->engine_has_host(engine->id))
+		return true;
+
+	mutex_lock(&tdev->test_lock);
+	trn_ring_place(ring, engine, 0);
+	trn_ring_empty(ring);
+	trn_ring_start(ring);
+	number = trn_ring_marker(ring, false);
+	trn_ring_kick(ring);
+	for (us = 0; us < TRN_RING_TEST_US; us += 20) {
+		done = trn_ring_done(ring) >= number;
+		if (done)
+			break;
+		usleep_range(20, 40);
+	}
+	trn_ring_stop(ring);
+	mutex_unlock(&tdev->test_lock);
+	return done;
+}

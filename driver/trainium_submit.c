@@ -1,0 +1,1016 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The submit ioctl.
+ *
+ * A small job that can start at once takes the direct way: its ops are checked
+ * and become descriptors in one pass, one doorbell, a look at the completion
+ * word. Nothing is allocated on that way. Whatever does not fit it, takes the
+ * other one: the ops are copied, and written when and as far as there is room.
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_syncobj.h>
+
+#include "trainium_emit.h"
+
+#define TRN_OP_BLOCK		32u	/* ops taken from user space at a time */
+#define TRN_MAX_OP_STRIDE	4096u
+#define TRN_BO_CACHE		8u
+
+/* Up to this size a job may have ended when the doorbell returns. */
+#define TRN_INLINE_BYTES	(64u << 10)
+#define TRN_INLINE_DESCS	32u
+
+/* How long a waiter looks before it sleeps; a sleep costs about as much */
+#define TRN_SPIN_NS		(50 * NSEC_PER_USEC)
+/* How often the clock is read meanwhile */
+#define TRN_SPIN_LOOPS		64u
+/* A sleeper looks for itself after this time, interrupt or not */
+#define TRN_WAIT_IRQ_NS		(100 * NSEC_PER_MSEC)
+#define TRN_WAIT_POLL_NS	(500 * NSEC_PER_USEC)
+
+/* Device memory is zeroed in jobs of this size. */
+#define TRN_CLEAR_BYTES		(1ull << 30)
+
+/* What a way of submitting says besides 0 and errors */
+#define TRN_SUBMIT_SLOW		1	/* take the other way */
+#define TRN_SUBMIT_FULL		2	/* wait until a slot is free */
+
+struct trn_out_sync {
+	struct drm_syncobj *obj;
+	struct dma_fence_chain *chain;
+	u64 point;
+};
+
+struct trn_submit {
+	struct trn_queue *q;
+	struct drm_file *file;
+	const struct drm_trainium_submit *args;
+	struct trn_refs refs;
+	struct trn_fence *fence;
+	struct trn_out_sync *out;
+	struct trn_job_dep *deps;
+	u32 num_out;
+	u32 num_deps;
+	/** @depends: some fence has not been signalled, or with an error */
+	bool depends;
+	/** @may_alloc: no lock is held */
+	bool may_alloc;
+	bool sync;
+	/** @ended: the job has ended without a slot of its own */
+	bool ended;
+	u64 seqno;
+	u64 bytes;
+	u32 cache_handle[TRN_BO_CACHE];
+	struct trn_bo *cache_bo[TRN_BO_CACHE];
+	struct drm_trainium_op block[TRN_OP_BLOCK];
+};
+
+/* All but the ops: they are written before they are read. */
+static void trn_submit_init(struct trn_submit *s, struct trn_queue *q, struct drm_file *file,
+			    const struct drm_trainium_submit *args)
+{
+	s->q = q;
+	s->file = file;
+	s->args = args;
+	trn_refs_init(&s->refs);
+	s->fence = NULL;
+	s->out = NULL;
+	s->deps = NULL;
+	s->num_out = 0;
+	s->num_deps = 0;
+	s->depends = false;
+	s->may_alloc = false;
+	s->sync = false;
+	s->ended = false;
+	s->seqno = 0;
+	s->bytes = 0;
+	memset(s->cache_bo, 0, sizeof(s->cache_bo));
+}
+
+/* Ops and buffers */
+
+/* Does not fault when page faults are disabled. */
+static int trn_fetch_ops(struct trn_submit *s, u32 from, u32 num)
+{
+	u32 stride = s->args->op_stride, i, w;
+	const void __user *ptr = u64_to_user_ptr(s->args->ops) + (u64)from * stride;
+	u64 extra = 0, word;
+
+	BUILD_BUG_ON(sizeof(struct drm_trainium_op) != 5 * sizeof(u64));
+	if (!user_read_access_begin(ptr, (size_t)num * stride))
+		return -EFAULT;
+	for (i = 0; i < num; i++, ptr += stride) {
+		const u64 __user *in = ptr;
+		u64 *to = (u64 *)&s->block[i];
+
+		unsafe_get_user(to[0], &in[0], fault);
+		unsafe_get_user(to[1], &in[1], fault);
+		unsafe_get_user(to[2], &in[2], fault);
+		unsafe_get_user(to[3], &in[3], fault);
+		unsafe_get_user(to[4], &in[4], fault);
+		for (w = 5; unlikely(w < stride / sizeof(u64)); w++) {
+			unsafe_get_user(word, &in[w], fault);
+			extra |= word;
+		}
+	}
+	user_read_access_end();
+	/* A newer program asks for what is not known here. */
+	return extra ? -EINVAL : 0;
+
+fault:
+	user_read_access_end();
+	return -EFAULT;
+}
+
+static int trn_refs_grow(struct trn_refs *refs)
+{
+	u32 max = refs->max * 4;
+	struct trn_bo **list;
+
+	list = kvmalloc_array(max, sizeof(*list), GFP_KERNEL_ACCOUNT);
+	if (!list)
+		return -ENOMEM;
+	memcpy(list, refs->list, refs->num * sizeof(*list));
+	if (refs->list != refs->few)
+		kvfree(refs->list);
+	refs->list = list;
+	refs->max = max;
+	return 0;
+}
+
+static int trn_submit_find_bo(struct trn_submit *s, u32 handle, struct trn_bo **bo)
+{
+	struct drm_gem_object *obj;
+
+	if (s->refs.num == s->refs.max) {
+		int ret = s->may_alloc ? trn_refs_grow(&s->refs) : TRN_SUBMIT_SLOW;
+
+		if (ret)
+			return ret;
+	}
+	obj = drm_gem_object_lookup(s->file, handle);
+	if (!obj)
+		return -ENOENT;
+	*bo = to_trn_bo(obj);
+	s->refs.list[s->refs.num++] = *bo;
+	s->sync |= (*bo)->need_sync;
+	s->cache_handle[handle % TRN_BO_CACHE] = handle;
+	s->cache_bo[handle % TRN_BO_CACHE] = *bo;
+	return 0;
+}
+
+static inline int trn_submit_bo(struct trn_submit *s, u32 handle, struct trn_bo **bo)
+{
+	*bo = s->cache_bo[handle % TRN_BO_CACHE];
+	if (likely(*bo && s->cache_handle[handle % TRN_BO_CACHE] == handle))
+		return 0;
+	return trn_submit_find_bo(s, handle, bo);
+}
+
+static inline bool trn_bo_has_range(const struct trn_bo *bo, u64 offset, u64 size)
+{
+	return offset <= bo->size && size <= bo->size - offset;
+}
+
+static int trn_submit_fill(struct trn_job_op *op, const struct drm_trainium_op *in)
+{
+	u32 size = in->pattern_size;
+
+	if (size != 1 && size != 2 && size != 4 && size != 8)
+		return -EINVAL;
+	if ((in->dst_offset | in->size) & (size - 1))
+		return -EINVAL;
+	if (size < 8 && in->pattern >> (size * 8))
+		return -EINVAL;
+	for (op->pattern = in->pattern; size < 8; size *= 2)
+		op->pattern |= op->pattern << (size * 8);
+	return 0;
+}
+
+/* Checks an op; the one place where ranges of users are looked at. */
+static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
+				const struct drm_trainium_op *in)
+{
+	int ret;
+
+	if (unlikely(in->flags & ~TRAINIUM_OP_F_BARRIER))
+		return -EINVAL;
+	ret = trn_submit_bo(s, in->dst, &op->dst);
+	if (unlikely(ret))
+		return ret;
+	op->type = in->type;
+	op->flags = in->flags;
+	op->dst_offset = in->dst_offset;
+	op->size = in->size;
+	s->bytes += in->size;
+	if (unlikely(!in->size || !trn_bo_has_range(op->dst, in->dst_offset, in->size) ||
+		     (op->dst->flags & TRAINIUM_BO_F_READ_ONLY)))
+		return -EINVAL;
+
+	if (unlikely(in->type != TRAINIUM_OP_COPY))
+		return in->type == TRAINIUM_OP_FILL ? trn_submit_fill(op, in) : -EINVAL;
+
+	ret = trn_submit_bo(s, in->src, &op->src);
+	if (unlikely(ret))
+		return ret;
+	op->src_offset = in->src_offset;
+	if (unlikely(!trn_bo_has_range(op->src, in->src_offset, in->size)))
+		return -EINVAL;
+	if (unlikely(op->src == op->dst &&
+		     max(in->src_offset, in->dst_offset) - min(in->src_offset, in->dst_offset) <
+		     in->size))
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * For writing to the rings: the device is there, no reset is going on, and
+ * nobody else writes.
+ */
+static int trn_queue_lock(struct trn_queue *q, int *idx)
+{
+	struct trn_device *tdev = q->tdev;
+	int ret;
+
+	if (unlikely(!drm_dev_enter(q->drm, idx)))
+		return -ENODEV;
+	ret = down_read_killable(&tdev->reset_lock);
+	if (unlikely(ret))
+		goto err_exit;
+	ret = mutex_lock_killable(&q->lock);
+	if (unlikely(ret))
+		goto err_reset;
+	if (unlikely(q->closing || tdev->broken)) {
+		ret = q->closing ? -ENOENT : -ENODEV;
+		goto err_lock;
+	}
+	return 0;
+
+err_lock:
+	mutex_unlock(&q->lock);
+err_reset:
+	up_read(&tdev->reset_lock);
+err_exit:
+	drm_dev_exit(*idx);
+	return ret;
+}
+
+static void trn_queue_unlock(struct trn_queue *q, int idx)
+{
+	mutex_unlock(&q->lock);
+	up_read(&q->tdev->reset_lock);
+	drm_dev_exit(idx);
+}
+
+static bool trn_queue_has_slot(const struct trn_queue *q)
+{
+	return READ_ONCE(q->submitted) - READ_ONCE(q->released) < TRN_QUEUE_SLOTS;
+}
+
+/* The direct way */
+
+static int trn_submit_emit(struct trn_submit *s, struct trn_emit *e)
+{
+	const struct drm_trainium_submit *args = s->args;
+	struct trn_job_op op __uninitialized;
+	u32 n, i, at = 0;
+	int ret;
+
+	for (;;) {
+		n = min(args->op_count - at, TRN_OP_BLOCK);
+		for (i = 0; i < n; i++) {
+			u64 done = 0;
+
+			ret = trn_submit_op(s, &op, &s->block[i]);
+			if (unlikely(ret))
+				return ret;
+			if (op.flags && at + i) {
+				if (e->spread)
+					return TRN_SUBMIT_SLOW;
+				e->flags = TRN_RING_DMB;
+			}
+			if (unlikely(!trn_emit_op(e, &op, &done)))
+				return TRN_SUBMIT_SLOW;
+		}
+		at += n;
+		if (at == args->op_count)
+			return 0;
+
+		pagefault_disable();
+		ret = trn_fetch_ops(s, at, min(args->op_count - at, TRN_OP_BLOCK));
+		pagefault_enable();
+		if (unlikely(ret))
+			return ret == -EFAULT ? TRN_SUBMIT_SLOW : ret;
+	}
+}
+
+/* May a job be written now, and to which rings? */
+static int trn_submit_direct_can(struct trn_submit *s, bool *spread)
+{
+	u32 n = min(s->args->op_count, TRN_OP_BLOCK), i;
+	struct trn_queue *q = s->q;
+	u64 bytes = 0;
+
+	if (unlikely(smp_load_acquire(&q->busy)))
+		trn_queue_reap(q);
+	if (unlikely(q->started != q->submitted ||
+		     (q->busy && trn_slot(q, q->started)->unwritten)))
+		return TRN_SUBMIT_SLOW;
+	if (unlikely(!trn_queue_has_slot(q)))
+		return TRN_SUBMIT_FULL;
+
+	/* A guess: the first ops are like the others. */
+	for (i = 0; i < n; i++)
+		bytes += min_t(u64, s->block[i].size, TRN_EMIT_SPREAD);
+	*spread = bytes >= TRN_EMIT_SPREAD && q->num_rings > 1;
+	return q->busy & (*spread ? ~0u : ~1u) ? TRN_SUBMIT_SLOW : 0;
+}
+
+/* The job has ended when the doorbell returned, and nothing was before it. */
+static void trn_submit_ended(struct trn_submit *s)
+{
+	struct trn_queue *q = s->q;
+
+	/* In this order nobody takes it for a job in flight. */
+	if (q->released == q->completed)
+		q->released = s->seqno;
+	WRITE_ONCE(q->completed, s->seqno);
+	smp_store_release(&q->started, s->seqno);
+	WRITE_ONCE(q->submitted, s->seqno);
+	s->ended = true;
+	trace_trn_complete(q->tdev, q->id, s->seqno, 0);
+	if (s->fence) {
+		trn_fence_init(s->fence, q, s->seqno);
+		dma_fence_signal(&s->fence->base);
+	}
+}
+
+/* Gives the job its slot: from here on it takes care of itself. */
+static struct trn_slot *trn_submit_slot(struct trn_submit *s)
+{
+	struct trn_slot *slot = trn_slot(s->q, s->seqno);
+
+	slot->seqno = s->seqno;
+	slot->job = NULL;
+	slot->rings = 0;
+	slot->unwritten = false;
+	slot->sync = s->sync;
+	slot->error = 0;
+	slot->reason = TRAINIUM_REASON_NONE;
+	slot->waiters = s->args && s->args->flags & TRAINIUM_SUBMIT_WAIT;
+	slot->fence = s->fence;
+	if (s->fence) {
+		trn_fence_init(s->fence, s->q, s->seqno);
+		dma_fence_get(&s->fence->base);
+	}
+	trn_refs_move(&slot->refs, &s->refs);
+	return slot;
+}
+
+/* Ends a job on a ring and starts it. Return: it has ended already. */
+static inline bool trn_submit_kick(struct trn_ring *ring, bool irq, u64 *marker)
+{
+	*marker = trn_ring_marker(ring, irq);
+	trn_ring_kick(ring);
+	return trn_ring_done(ring) >= *marker;
+}
+
+static noinline bool trn_submit_kick_all(struct trn_emit *e, bool irq, u64 *marker)
+{
+	unsigned long rings = e->written;
+	bool reached = true;
+	unsigned int r;
+
+	for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
+		reached &= trn_submit_kick(e->q->ring[r], irq, &marker[r]);
+	return reached;
+}
+
+static int trn_submit_direct_locked(struct trn_submit *s)
+{
+	struct trn_queue *q = s->q;
+	struct trn_emit e __uninitialized;
+	bool small, irq, reached;
+	struct trn_slot *slot;
+	int ret;
+
+	trn_emit_init(&e, q, q->submitted + 1);
+	ret = trn_submit_direct_can(s, &e.spread);
+	if (unlikely(ret))
+		return ret;
+	trn_emit_ring(&e, 0);
+	ret = trn_submit_emit(s, &e);
+	if (!ret && unlikely(s->sync))
+		ret = TRN_SUBMIT_SLOW;
+	if (unlikely(ret)) {
+		trn_emit_rewind(&e);
+		return ret;
+	}
+	trn_emit_count(&e);
+
+	s->seqno = e.seqno;
+	trace_trn_submit(q->tdev, q->id, s->seqno, s->args->op_count, s->bytes);
+	small = e.descs <= TRN_INLINE_DESCS && s->bytes <= TRN_INLINE_BYTES && !q->busy;
+	irq = !small || !q->inline_done;
+	slot = trn_slot(q, s->seqno);
+	if (likely(!e.spread))
+		reached = trn_submit_kick(e.ring, irq, &slot->marker[0]);
+	else
+		reached = trn_submit_kick_all(&e, irq, slot->marker);
+	if (small)
+		q->inline_done = reached;
+	if (reached && !q->busy) {
+		trn_submit_ended(s);
+		return 0;
+	}
+
+	trn_submit_slot(s);
+	spin_lock_irq(&q->fc->lock);
+	slot->rings = e.written;
+	q->busy |= e.written;
+	q->quiet = irq ? q->quiet & ~e.written : q->quiet | e.written;
+	if (!q->busy_since)
+		q->busy_since = ktime_get_ns();
+	q->submitted = s->seqno;
+	WRITE_ONCE(q->started, s->seqno);
+	spin_unlock_irq(&q->fc->lock);
+
+	if (!(s->args->flags & TRAINIUM_SUBMIT_WAIT))
+		trn_queue_request_irq(q);
+	trn_queue_watch(q);
+	/* Its interrupt may have come before it was in its slot. */
+	trn_queue_reap(q);
+	return 0;
+}
+
+static int trn_submit_direct(struct trn_submit *s)
+{
+	int idx, ret;
+	bool cookie;
+
+	ret = trn_fetch_ops(s, 0, min(s->args->op_count, TRN_OP_BLOCK));
+	if (unlikely(ret))
+		return ret;
+	ret = trn_queue_lock(s->q, &idx);
+	if (unlikely(ret))
+		return ret;
+	cookie = dma_fence_begin_signalling();
+	ret = trn_submit_direct_locked(s);
+	dma_fence_end_signalling(cookie);
+	trn_queue_unlock(s->q, idx);
+	return ret;
+}
+
+/* The other way */
+
+static struct trn_job *trn_job_new(struct trn_queue *q, u32 num_ops)
+{
+	struct trn_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+
+	if (!job)
+		return NULL;
+	job->queue = q;
+	job->num_ops = num_ops;
+	atomic_set(&job->deps_left, 1);
+	if (num_ops) {
+		job->ops = kvmalloc_array(num_ops, sizeof(*job->ops), GFP_KERNEL_ACCOUNT);
+		if (!job->ops) {
+			kfree(job);
+			return NULL;
+		}
+	}
+	return job;
+}
+
+static int trn_submit_read_ops(struct trn_submit *s, struct trn_job *job)
+{
+	bool patterns = false;
+	u32 at, n, i;
+	int ret;
+
+	for (at = 0; at < job->num_ops; at += n) {
+		n = min(job->num_ops - at, TRN_OP_BLOCK);
+		ret = trn_fetch_ops(s, at, n);
+		if (ret)
+			return ret;
+		for (i = 0; i < n; i++) {
+			struct trn_job_op *op = &job->ops[at + i];
+
+			ret = trn_submit_op(s, op, &s->block[i]);
+			if (ret)
+				return ret;
+			if (s->bytes > TRN_MAX_JOB_BYTES)
+				return -EINVAL;
+			patterns |= op->type == TRAINIUM_OP_FILL && op->pattern;
+		}
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return patterns ? trn_patterns_alloc(s->q) : 0;
+}
+
+static void trn_job_dep_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	struct trn_job_dep *dep = container_of(cb, struct trn_job_dep, cb);
+	struct trn_job *job = dep->job;
+	struct trn_queue *q = job->queue;
+
+	if (atomic_dec_and_test(&job->deps_left))
+		queue_work(q->tdev->wq, &q->work);
+	/* Job and queue may be gone after this. */
+	atomic_fetch_dec_release(&job->callbacks);
+}
+
+static void trn_job_add_deps(struct trn_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->num_deps; i++) {
+		struct trn_job_dep *dep = &job->deps[i];
+
+		dep->job = job;
+		atomic_inc(&job->callbacks);
+		atomic_inc(&job->deps_left);
+		if (dma_fence_add_callback(dep->fence, &dep->cb, trn_job_dep_cb)) {
+			dep->job = NULL;
+			atomic_dec(&job->deps_left);
+			atomic_dec(&job->callbacks);
+		}
+	}
+	atomic_dec(&job->deps_left);
+}
+
+/* Queues @job and starts it if it can be. @job is taken over when 0 is returned. */
+static int trn_submit_queue(struct trn_submit *s, struct trn_job *job)
+{
+	struct trn_queue *q = s->q;
+	struct trn_slot *slot;
+	int idx, ret;
+	bool cookie;
+
+	ret = trn_queue_lock(q, &idx);
+	if (ret)
+		return ret;
+	if (!trn_queue_has_slot(q)) {
+		trn_queue_unlock(q, idx);
+		return TRN_SUBMIT_FULL;
+	}
+
+	cookie = dma_fence_begin_signalling();
+	s->seqno = q->submitted + 1;
+	trace_trn_submit(q->tdev, q->id, s->seqno, job->num_ops, s->bytes);
+	job->spread = s->bytes >= TRN_EMIT_SPREAD && q->num_rings > 1;
+	job->deps = s->deps;
+	job->num_deps = s->num_deps;
+	s->deps = NULL;
+	s->num_deps = 0;
+	slot = trn_submit_slot(s);
+	slot->job = job;
+	spin_lock_irq(&q->fc->lock);
+	q->submitted = s->seqno;
+	spin_unlock_irq(&q->fc->lock);
+	trn_job_add_deps(job);
+	trn_queue_advance(q);
+	dma_fence_end_signalling(cookie);
+	trn_queue_unlock(q, idx);
+	return 0;
+}
+
+static int trn_submit_deferred(struct trn_submit *s)
+{
+	struct trn_job *job;
+	int ret;
+
+	s->may_alloc = true;
+	job = trn_job_new(s->q, s->args->op_count);
+	if (!job)
+		return -ENOMEM;
+	ret = trn_submit_read_ops(s, job);
+	if (!ret)
+		ret = trn_submit_queue(s, job);
+	if (ret)
+		trn_job_free(job);
+	s->may_alloc = false;
+	return ret;
+}
+
+/* Waiting */
+
+static bool trn_queue_ended(struct trn_queue *q, u64 seqno)
+{
+	if (READ_ONCE(q->completed) >= seqno)
+		return true;
+	trn_queue_reap(q);
+	return READ_ONCE(q->completed) >= seqno;
+}
+
+static bool trn_queue_spin(struct trn_queue *q, u64 seqno)
+{
+	u64 end = 0, now;
+	u32 loops;
+
+	for (loops = 0; !trn_queue_ended(q, seqno); loops++) {
+		if (need_resched() || signal_pending(current))
+			return false;
+		if (loops % TRN_SPIN_LOOPS == 0) {
+			now = ktime_get_ns();
+			if (!end)
+				end = now + TRN_SPIN_NS;
+			if (now > end)
+				return false;
+		}
+		cpu_relax();
+	}
+	return true;
+}
+
+/* The end of what is in flight will interrupt, unless a reset ends it anyway. */
+static void trn_queue_arm(struct trn_queue *q)
+{
+	struct trn_device *tdev = q->tdev;
+	int idx;
+
+	if (!READ_ONCE(q->quiet) || !drm_dev_enter(q->drm, &idx))
+		return;
+	if (down_read_trylock(&tdev->reset_lock)) {
+		mutex_lock(&q->lock);
+		if (!q->ended)
+			trn_queue_request_irq(q);
+		mutex_unlock(&q->lock);
+		up_read(&tdev->reset_lock);
+	}
+	drm_dev_exit(idx);
+}
+
+/**
+ * trn_queue_wait - wait until a job has ended
+ * @q: the queue
+ * @seqno: the job
+ * @deadline: CLOCK_MONOTONIC, 0: do not sleep
+ * @killable: only a fatal signal ends it early
+ *
+ * Return: the job and all before it have ended.
+ */
+static bool trn_queue_wait(struct trn_queue *q, u64 seqno, s64 deadline, bool killable)
+{
+	u64 slice = q->tdev->num_vectors ? TRN_WAIT_IRQ_NS : TRN_WAIT_POLL_NS;
+
+	if (trn_queue_spin(q, seqno))
+		return true;
+	if (!deadline)
+		return false;
+	trn_queue_arm(q);
+
+	for (;;) {
+		s64 left = deadline - (s64)ktime_get_ns();
+		long ret;
+
+		if (left <= 0)
+			return trn_queue_ended(q, seqno);
+		left = min_t(s64, left, slice);
+		if (killable)
+			ret = wait_event_killable_timeout(q->wait, trn_queue_ended(q, seqno),
+							  nsecs_to_jiffies(left) + 1);
+		else
+			ret = wait_event_interruptible_hrtimeout(q->wait,
+								 trn_queue_ended(q, seqno),
+								 ns_to_ktime(left));
+		if (READ_ONCE(q->completed) >= seqno)
+			return true;
+		if (ret == -ERESTARTSYS)
+			return false;
+	}
+}
+
+/* Waits for the job and lets go of its slot. 0, or how it has ended; < 0 */
+static int trn_submit_wait(struct trn_submit *s, s64 deadline, bool killable, bool *ended)
+{
+	struct trn_slot *slot = trn_slot(s->q, s->seqno);
+	struct trn_queue *q = s->q;
+	int ret;
+
+	trn_queue_wait(q, s->seqno, deadline, killable);
+
+	spin_lock_irq(&q->fc->lock);
+	*ended = q->completed >= s->seqno;
+	ret = *ended ? slot->error : 0;
+	slot->waiters--;
+	spin_unlock_irq(&q->fc->lock);
+	trn_queue_release(q);
+	return ret;
+}
+
+/* A submit without a job: all that was submitted before */
+static int trn_submit_wait_all(struct trn_submit *s, struct drm_trainium_submit *args)
+{
+	struct trn_queue *q = s->q;
+	bool ended;
+	int ret = 0;
+
+	mutex_lock(&q->lock);
+	args->seqno = q->submitted;
+	mutex_unlock(&q->lock);
+
+	ended = !args->seqno || trn_queue_wait(q, args->seqno, args->deadline_ns, false);
+	args->status = ended ? TRAINIUM_STATUS_DONE : TRAINIUM_STATUS_PENDING;
+	if (!ended)
+		return 0;
+
+	spin_lock_irq(&q->fc->lock);
+	if (q->late_error && q->late_seqno <= args->seqno) {
+		ret = q->late_error;
+		q->late_error = 0;
+	}
+	spin_unlock_irq(&q->fc->lock);
+	return ret;
+}
+
+static int trn_submit_wait_slot(struct trn_submit *s)
+{
+	bool wait = s->args->flags & TRAINIUM_SUBMIT_WAIT;
+	struct trn_queue *q = s->q;
+	s64 left = S64_MAX;
+
+	trn_queue_reap(q);
+	trn_queue_release(q);
+	if (trn_queue_has_slot(q))
+		return 0;
+	trn_queue_arm(q);
+	if (wait)
+		left = s->args->deadline_ns - (s64)ktime_get_ns();
+	if (left <= 0)
+		return -ETIME;
+	left = min_t(s64, left, q->tdev->num_vectors ? TRN_WAIT_IRQ_NS : TRN_WAIT_POLL_NS);
+	left = wait_event_interruptible_hrtimeout(q->wait,
+						  trn_queue_has_slot(q) || READ_ONCE(q->closing),
+						  ns_to_ktime(left));
+	return left == -ERESTARTSYS ? -ERESTARTSYS : 0;
+}
+
+/* Fences in and out */
+
+static int trn_submit_in(struct trn_submit *s)
+{
+	const struct drm_trainium_sync __user *in = u64_to_user_ptr(s->args->in_syncs);
+	struct drm_trainium_sync sync;
+	u32 i;
+	int ret;
+
+	s->deps = kvcalloc(s->args->in_sync_count, sizeof(*s->deps), GFP_KERNEL_ACCOUNT);
+	if (!s->deps)
+		return -ENOMEM;
+	for (i = 0; i < s->args->in_sync_count; i++) {
+		struct dma_fence *fence;
+
+		if (copy_from_user(&sync, &in[i], sizeof(sync)))
+			return -EFAULT;
+		if (sync.flags)
+			return -EINVAL;
+		ret = drm_syncobj_find_fence(s->file, sync.handle, sync.point, 0, &fence);
+		if (ret)
+			return ret;
+		s->deps[s->num_deps++].fence = fence;
+		if (!dma_fence_is_signaled(fence) ||
+		    dma_fence_chain_contained(fence)->error)
+			s->depends = true;
+	}
+	return 0;
+}
+
+static int trn_submit_out(struct trn_submit *s)
+{
+	const struct drm_trainium_sync __user *out = u64_to_user_ptr(s->args->out_syncs);
+	struct drm_trainium_sync sync;
+	u32 i;
+
+	s->out = kvcalloc(s->args->out_sync_count, sizeof(*s->out), GFP_KERNEL_ACCOUNT);
+	if (!s->out)
+		return -ENOMEM;
+	for (i = 0; i < s->args->out_sync_count; i++) {
+		struct trn_out_sync *o = &s->out[i];
+
+		if (copy_from_user(&sync, &out[i], sizeof(sync)))
+			return -EFAULT;
+		if (sync.flags)
+			return -EINVAL;
+		o->obj = drm_syncobj_find(s->file, sync.handle);
+		if (!o->obj)
+			return -ENOENT;
+		s->num_out++;
+		o->point = sync.point;
+		if (!sync.point)
+			continue;
+		o->chain = dma_fence_chain_alloc();
+		if (!o->chain)
+			return -ENOMEM;
+	}
+	s->fence = trn_fence_alloc(s->q);
+	return s->fence ? 0 : -ENOMEM;
+}
+
+/* The job is queued: nothing here can fail. */
+static void trn_submit_publish(struct trn_submit *s)
+{
+	struct dma_fence *fence = &s->fence->base;
+	bool cookie = dma_fence_begin_signalling();
+	u32 i;
+
+	for (i = 0; i < s->num_out; i++) {
+		struct trn_out_sync *o = &s->out[i];
+
+		if (o->chain)
+			drm_syncobj_add_point(o->obj, o->chain, fence, o->point);
+		else
+			drm_syncobj_replace_fence(o->obj, fence);
+		o->chain = NULL;
+	}
+	dma_fence_end_signalling(cookie);
+	dma_fence_put(fence);
+	s->fence = NULL;
+}
+
+static void trn_submit_free_syncs(struct trn_submit *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->num_deps; i++)
+		dma_fence_put(s->deps[i].fence);
+	kvfree(s->deps);
+	for (i = 0; i < s->num_out; i++) {
+		if (s->out[i].chain)
+			dma_fence_chain_free(s->out[i].chain);
+		drm_syncobj_put(s->out[i].obj);
+	}
+	kvfree(s->out);
+	if (s->fence)
+		trn_fence_drop(s->fence);
+}
+
+static int trn_submit_check(const struct drm_trainium_submit *args)
+{
+	if (args->flags & ~TRAINIUM_SUBMIT_WAIT || args->pad)
+		return -EINVAL;
+	if (args->op_count > TRN_MAX_OPS || args->in_sync_count > TRN_MAX_SYNCS ||
+	    args->out_sync_count > TRN_MAX_SYNCS)
+		return -EINVAL;
+	if (args->op_count &&
+	    (args->op_stride < sizeof(struct drm_trainium_op) || args->op_stride % 8 ||
+	     args->op_stride > TRN_MAX_OP_STRIDE))
+		return -EINVAL;
+	if (args->flags & TRAINIUM_SUBMIT_WAIT)
+		return 0;
+	if (args->deadline_ns)
+		return -EINVAL;
+	return args->op_count || args->in_sync_count || args->out_sync_count ? 0 : -EINVAL;
+}
+
+/* A way has left off somewhere: forget what it has found. */
+static void trn_submit_again(struct trn_submit *s)
+{
+	trn_refs_put(&s->refs);
+	memset(s->cache_bo, 0, sizeof(s->cache_bo));
+	s->bytes = 0;
+	s->sync = false;
+}
+
+static int trn_submit_job(struct trn_submit *s)
+{
+	bool direct = s->args->op_count && !s->depends;
+	int ret;
+
+	for (;;) {
+		ret = direct ? trn_submit_direct(s) : TRN_SUBMIT_SLOW;
+		if (unlikely(ret == TRN_SUBMIT_SLOW)) {
+			trn_submit_again(s);
+			ret = trn_submit_deferred(s);
+		}
+		if (likely(ret != TRN_SUBMIT_FULL))
+			return ret;
+		trn_submit_again(s);
+		ret = trn_submit_wait_slot(s);
+		if (ret)
+			return ret;
+	}
+}
+
+/**
+ * trn_ioctl_submit - DRM_IOCTL_TRAINIUM_SUBMIT
+ * @drm: device
+ * @data: struct drm_trainium_submit
+ * @file: caller
+ */
+int trn_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_trainium_submit *args = data;
+	struct trn_submit s __uninitialized;
+	struct trn_queue *q;
+	bool ended;
+	int ret;
+
+	ret = trn_submit_check(args);
+	if (ret)
+		return ret;
+	q = trn_queue_get(file->driver_priv, args->queue);
+	if (!q)
+		return -ENOENT;
+
+	trn_submit_init(&s, q, file, args);
+
+	if (unlikely(!args->op_count && !args->in_sync_count && !args->out_sync_count)) {
+		ret = trn_submit_wait_all(&s, args);
+		goto out_put;
+	}
+	if (args->in_sync_count)
+		ret = trn_submit_in(&s);
+	if (!ret && args->out_sync_count)
+		ret = trn_submit_out(&s);
+	if (!ret)
+		ret = trn_submit_job(&s);
+	if (ret)
+		goto out_syncs;
+
+	args->seqno = s.seqno;
+	if (s.fence)
+		trn_submit_publish(&s);
+	ended = s.ended;
+	if (!ended && args->flags & TRAINIUM_SUBMIT_WAIT)
+		ret = trn_submit_wait(&s, args->deadline_ns, false, &ended);
+	args->status = ended ? TRAINIUM_STATUS_DONE : TRAINIUM_STATUS_PENDING;
+
+out_syncs:
+	if (args->in_sync_count | args->out_sync_count)
+		trn_submit_free_syncs(&s);
+	trn_refs_put(&s.refs);
+out_put:
+	if (unlikely(READ_ONCE(q->released) != READ_ONCE(q->completed)))
+		trn_queue_release(q);
+	trn_queue_put(q);
+	return ret;
+}
+
+/* One job of the driver's own: zeroes a part of a buffer. */
+static int trn_clear_part(struct trn_queue *q, struct trn_bo *bo, u64 offset, u64 size)
+{
+	static const struct drm_trainium_submit args = { .flags = TRAINIUM_SUBMIT_WAIT };
+	struct trn_submit s __uninitialized;
+	struct trn_job *job = trn_job_new(q, 1);
+	bool ended;
+	int ret;
+
+	if (!job)
+		return -ENOMEM;
+	job->ops[0] = (struct trn_job_op) {
+		.type = TRAINIUM_OP_FILL,
+		.dst = bo,
+		.dst_offset = offset,
+		.size = size,
+	};
+	trn_submit_init(&s, q, NULL, &args);
+	s.bytes = size;
+	drm_gem_object_get(&bo->base);
+	s.refs.list[s.refs.num++] = bo;
+
+	do {
+		ret = trn_submit_queue(&s, job);
+		if (ret == TRN_SUBMIT_FULL &&
+		    wait_event_killable(q->wait, trn_queue_has_slot(q)))
+			ret = -EINTR;
+	} while (ret == TRN_SUBMIT_FULL);
+	if (ret) {
+		trn_job_free(job);
+		trn_refs_put(&s.refs);
+		return ret;
+	}
+	ret = trn_submit_wait(&s, S64_MAX, true, &ended);
+	return ended ? ret : -EINTR;
+}
+
+/**
+ * trn_submit_clear - zero a buffer in device memory
+ * @tdev: device
+ * @bo: buffer that nobody else knows yet
+ *
+ * The buffer must not be freed before the engines are done with it, killed or
+ * not: the jobs hold it.
+ *
+ * Return: 0; -EINTR when killed; -ECANCELED when a reset came; -EIO, -ENODEV.
+ */
+int trn_submit_clear(struct trn_device *tdev, struct trn_bo *bo)
+{
+	u64 at, size;
+	int ret;
+
+	for (at = 0; at < bo->base.size; at += size) {
+		size = min_t(u64, bo->base.size - at, TRN_CLEAR_BYTES);
+		ret = trn_clear_part(tdev->clear_queue, bo, at, size);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Guest memory as the device reaches it: through its own bus master address
+ * space, so bus mastering and an IOMMU mean what they should.
+ *
+ * Translating every descriptor would cost more than moving 64 bytes. So, as
+ * vhost does, a memory listener keeps a table of the RAM in that address
+ * space; what is in the table is reached by pointer. Behind an IOMMU the
+ * table is empty and everything takes the general way.
+ */
+#include "qemu/osdep.h"
+#include "qemu/atomic.h"
+#include "qemu/bswap.h"
+#include "qapi/error.h"
+#include "exec/memory.h"
+#include "trainium.h"
+
+struct TrnHostRegion {
+    uint64_t base, size;
+    bool readonly;
+    bool mapped;
+    MemoryRegionCache cache;
+};
+
+static void host_region_clear(void *p)
+{
+    TrnHostRegion *r = p;
+
+    if (r->mapped) {
+        address_space_cache_destroy(&r->cache);
+        r->mapped = false;
+    }
+}
+
+static GArray *host_regions_new(void)
+{
+    GArray *a = g_array_new(false, true, sizeof(TrnHostRegion));
+
+    g_array_set_clear_func(a, host_region_clear);
+    return a;
+}
+
+static void host_listener_begin(MemoryListener *l)
+{
+    TrnDevice *d = container_of(l, TrnDevice, dma_listener);
+
+    g_array_set_size(d->host_region_next, 0);
+}
+
+static void host_listener_region(MemoryListener *l, MemoryRegionSection *s)
+{
+    TrnDevice *d = container_of(l, TrnDevice, dma_listener);
+    TrnHostRegion r = {
+        .base = s->offset_within_address_space,
+        .size = int128_get64(s->size),
+        .readonly = s->readonly,
+    };
+
+    if (memory_access_is_direct(s->mr, !s->readonly,
+                                MEMTXATTRS_UNSPECIFIED)) {
+        g_array_append_val(d->host_region_next, r);
+    }
+}
+
+static void host_listener_commit(MemoryListener *l)
+{
+    TrnDevice *d = container_of(l, TrnDevice, dma_listener);
+    GArray *old = d->host_region;
+
+    d->host_region = d->host_region_next;
+    d->host_region_hit = 0;
+    g_array_set_size(old, 0);
+    d->host_region_next = old;
+}
+
+bool trn_host_init(TrnDevice *d, Error **errp)
+{
+    d->dma_as = pci_get_address_space(PCI_DEVICE(d));
+    d->host_region = host_regions_new();
+    d->host_region_next = host_regions_new();
+    d->dma_listener = (MemoryListener) {
+        .name = "trainium",
+        .begin = host_listener_begin,
+        .region_add = host_listener_region,
+        .region_nop = host_listener_region,
+        .commit = host_listener_commit,
+    };
+    memory_listener_register(&d->dma_listener, d->dma_as);
+    return true;
+}
+
+void trn_host_exit(TrnDevice *d)
+{
+    if (!d->host_region) {
+        return;
+    }
+    memory_listener_unregister(&d->dma_listener);
+    g_array_free(d->host_region, true);
+    g_array_free(d->host_region_next, true);
+    d->host_region = d->host_region_next = NULL;
+}
+
+static TrnHostRegion *host_region_find(TrnDevice *d, uint64_t addr)
+{
+    TrnHostRegion *r = (TrnHostRegion *)d->host_region->data;
+    unsigned i, n = d->host_region->len;
+
+    if (d->host_region_hit < n &&
+        addr - r[d->host_region_hit].base < r[d->host_region_hit].size) {
+        return &r[d->host_region_hit];
+    }
+    for (i = 0; i < n; i++) {
+        if (addr - r[i].base < r[i].size) {
+            d->host_region_hit = i;
+            return &r[i];
+        }
+    }
+    return NULL;
+}
+
+static bool host_region_map(TrnDevice *d, TrnHostRegion *r)
+{
+    if (!r->mapped) {
+        int64_t len = address_space_cache_init(&r->cache, d->dma_as, r->base,
+                                               r->size, !r->readonly);
+
+        if (len <= 0) {
+            return false;
+        }
+        r->mapped = true;
+        r->size = len;
+    }
+    return r->cache.ptr;
+}
+
+uint8_t *trn_host_ptr(TrnDevice *d, uint64_t addr, uint64_t *len, bool write,
+                      TrnHostRegion **region)
+{
+    TrnHostRegion *r = host_region_find(d, addr);
+
+    if (!r || (write && r->readonly) || !host_region_map(d, r) ||
+        addr - r->base >= r->size) {
+        return NULL;
+    }
+    *len = MIN(*len, r->size - (addr - r->base));
+    *region = r;
+    return (uint8_t *)r->cache.ptr + (addr - r->base);
+}
+
+void trn_host_dirty(TrnHostRegion *r, const uint8_t *ptr, uint64_t len)
+{
+    address_space_cache_invalidate(&r->cache, ptr - (uint8_t *)r->cache.ptr,
+                                   len);
+}
+
+bool trn_host_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len)
+{
+    return address_space_read(d->dma_as, addr, MEMTXATTRS_UNSPECIFIED, buf,
+                              len) == MEMTX_OK;
+}
+
+bool trn_host_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len)
+{
+    return address_space_write(d->dma_as, addr, MEMTXATTRS_UNSPECIFIED, buf,
+                               len) == MEMTX_OK;
+}
+
+bool trn_host_or32(TrnDevice *d, uint64_t addr, uint32_t bits)
+{
+    uint64_t direct = sizeof(uint32_t);
+    hwaddr len = sizeof(uint32_t);
+    TrnHostRegion *r;
+    uint32_t *p;
+
+    p = (uint32_t *)trn_host_ptr(d, addr, &direct, true, &r);
+    if (p && direct == sizeof(uint32_t) &&
+        QEMU_PTR_IS_ALIGNED(p, sizeof(uint32_t))) {
+        qatomic_or(p, cpu_to_le32(bits));
+        trn_host_dirty(r, (uint8_t *)p, direct);
+        return true;
+    }
+
+    p = address_space_map(d->dma_as, addr, &len, true, MEMTXATTRS_UNSPECIFIED);
+    if (!p) {
+        return false;
+    }
+    if (len == sizeof(uint32_t) && QEMU_PTR_IS_ALIGNED(p, sizeof(uint32_t))) {
+        qatomic_or(p, cpu_to_le32(bits));
+    } else {
+        len = 0;
+    }
+    address_space_unmap(d->dma_as, p, len, true, len);
+    return len;
+}

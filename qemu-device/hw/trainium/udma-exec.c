@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Packet execution.
+ *
+ * A doorbell runs a little of its queue at once, inside the guest's register
+ * write: as much as a small copy needs, and only between RAM and RAM. All the
+ * rest, and whatever touches a register or another device, is done by a
+ * bottom half in slices, by turns over engines and queues, so that neither
+ * vCPUs nor the monitor wait long for a large copy. Under -icount the slices
+ * are spaced by modelled time on the virtual clock and are bounded by bytes
+ * and descriptors only, so that two runs are alike.
+ *
+ * A packet runs when all its M2S descriptors, FIRST to LAST, and enough S2M
+ * descriptors for its bytes were rung. All its addresses are looked at before
+ * the first byte moves: a packet that leads nowhere moves nothing. Packets of
+ * a queue run in order here, whatever barriers they have; udma-reorder.c is
+ * the other way.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bitmap.h"
+#include "qemu/bswap.h"
+#include "qemu/host-utils.h"
+#include "qemu/main-loop.h"
+#include "qemu/timer.h"
+#include "qemu/units.h"
+#include "qapi/error.h"
+#include "system/cpu-timers.h"
+#include "system/runstate.h"
+#include "trainium.h"
+#include "udma.h"
+#include "trace.h"
+
+#define INLINE_BYTES (68 * KiB)         /* 64 KiB and a marker */
+#define INLINE_DESCS 32
+#define SLICE_BYTES (1 * MiB)
+#define SLICE_DESCS 256
+#define SLICE_NS (500 * SCALE_US)
+#define TURN_BYTES (128 * KiB)          /* of one queue when others wait */
+#define TURN_DESCS 64
+#define BOUNCE_SIZE (64 * KiB)
+
+struct TrnExec {
+    TrnDevice *dev;
+    QEMUBH *bh;
+    QEMUTimer *timer;           /* instead of the bottom half, see above */
+    VMChangeStateEntry *vmstate;
+    TrnReorder *reorder;        /* NULL: in order */
+
+    /* Queues with work for the next slice */
+    unsigned long active[BITS_TO_LONGS(TRN_MAX_ENGINES)];
+    uint16_t active_q[TRN_MAX_ENGINES];
+    unsigned next_engine;
+    uint8_t next_q[TRN_MAX_ENGINES];
+    bool busy;
+
+    /* Adjoining copies become one memcpy: what was not yet copied */
+    TrnSpan run_src, run_dst;
+    uint64_t run_len;
+
+    uint64_t slice_ns;          /* modelled, of this slice */
+    TrnPacket packet;
+    uint8_t *bounce;
+};
+
+typedef struct Budget {
+    int64_t bytes;
+    int descs;
+    int64_t deadline;           /* host time; 0: none */
+    bool inl;                   /* inside the doorbell's register write */
+} Budget;
+
+typedef enum Outcome {
+    DONE,                       /* consumed, with or without an error */
+    WAIT,                       /* descriptors are missing */
+    LATER,                      /* not inside a register write, or no budget */
+    STOP,                       /* queue or engine stopped, or rings changed */
+} Outcome;
+
+/* --- memory ---------------------------------------------------------------- */
+
+static void run_flush(TrnExec *x)
+{
+    uint64_t len = x->run_len;
+    uint8_t *dst = x->run_dst.ptr;
+    const uint8_t *src = x->run_src.ptr;
+
+    if (!len) {
+        return;
+    }
+    x->run_len = 0;
+    /* A marker must not become visible before what was written earlier. */
+    smp_wmb();
+    if (x->run_src.store && trn_store_is_hole(x->run_src.store, src, len)) {
+        if (x->run_dst.store) {
+            trn_store_zero(x->run_dst.store, dst, len);
+        } else {
+            memset(dst, 0, len);
+        }
+    } else if (x->run_dst.store) {
+        trn_store_write(x->run_dst.store, dst, src, len);
+    } else if (len == 4 && QEMU_PTR_IS_ALIGNED(dst, 4)) {
+        qatomic_set((uint32_t *)dst, ldl_he_p(src));
+    } else {
+        memmove(dst, src, len);
+    }
+    if (x->run_dst.host) {
+        trn_host_dirty(x->run_dst.host, dst, len);
+    }
+}
+
+static void run_add(TrnExec *x, const TrnSpan *dst, const TrnSpan *src, uint64_t len)
+{
+    uint64_t total = x->run_len + len;
+
+    /*
+     * Only what stays apart may be merged: a chain that reads what its
+     * earlier links wrote is not a memmove.
+     */
+    if (x->run_len && total <= SLICE_BYTES &&
+        dst->ptr == x->run_dst.ptr + x->run_len &&
+        src->ptr == x->run_src.ptr + x->run_len &&
+        dst->store == x->run_dst.store && dst->host == x->run_dst.host &&
+        src->store == x->run_src.store && src->host == x->run_src.host &&
+        (x->run_dst.ptr >= x->run_src.ptr + total ||
+         x->run_src.ptr >= x->run_dst.ptr + total)) {
+        x->run_len = total;
+        return;
+    }
+    run_flush(x);
+    x->run_src = *src;
+    x->run_dst = *dst;
+    x->run_len = len;
+}
+
+/* --- completion ------------------------------------------------------------ */
+
+bool trn_queue_can_run(const TrnEngine *e, unsigned q)
+{
+    const uint32_t on = TRN_UDMA_Q_CFG_PREFETCH | TRN_UDMA_Q_CFG_SCHED;
+    const TrnQueue *qp = &e->q[q];
+
+    return qp->m2s.pending && qp->s2m.pending &&
+           (qp->m2s.cfg & on) == on && (qp->s2m.cfg & on) == on &&
+           trn_udma_running(e);
+}
+
+static void comp_advance(TrnRing *r)
+{
+    if (++r->comp_head >= r->len) {
+        r->comp_head = 0;
+        r->comp_rid = (r->comp_rid + 1) & TRN_UDMA_RING_ID_MASK;
+    }
+}
+
+/* One completion descriptor for each descriptor of a packet */
+static bool comp_write(TrnEngine *e, unsigned q, TrnSide side, unsigned n,
+                       uint32_t bytes, bool error)
+{
+    TrnRing *r = trn_ring(e, q, side);
+    bool write = r->comp_cfg & TRN_UDMA_Q_COMP_CFG_RING;
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        if (write) {
+            uint8_t raw[TRN_DESC_SIZE] = {};
+            uint32_t w0 = r->comp_rid << TRN_DESC_RING_ID_SHIFT;
+
+            w0 |= i == 0 ? TRN_COMP_FIRST : 0;
+            w0 |= i == n - 1 ? TRN_COMP_LAST : 0;
+            w0 |= error ? TRN_COMP_ERROR : 0;
+            stl_le_p(raw, w0);
+            stl_le_p(raw + 4, i == n - 1 && !error ? bytes : 0);
+            if (!trn_axi_write(e->dev, r->comp_base +
+                               (uint64_t)r->comp_head * TRN_DESC_SIZE,
+                               raw, sizeof(raw)) &&
+                trn_udma_error(e, side, side == TRN_M2S ?
+                               TRN_M2S_ERR_COMP_AXI_RESP :
+                               TRN_S2M_ERR_COMP_AXI_RESP)) {
+                return false;
+            }
+        }
+        comp_advance(r);
+    }
+    return true;
+}
+
+static void dma_trace(TrnEngine *e, unsigned q, uint32_t bytes, bool error)
+{
+    const uint32_t entry[4] = {
+        TRN_NQ_DMA_TRACE << 24 | q << 20 | error << 16 | e->id, bytes,
+    };
+
+    trn_notific_post(e->dev, &e->notific, 0, entry);
+}
+
+/*
+ * Model time: a packet occupies its engine for its bytes and a fixed cost; a
+ * stack cannot deliver more than its rate over all that was accounted to it.
+ * Only the work counts, never when the host got round to it.
+ */
+void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
+                        int dst_stack)
+{
+    TrnDevice *d = e->dev;
+    const TrnGeneration *g = d->gen;
+    uint64_t end = e->busy_until_ns + g->packet_ns +
+                   DIV_ROUND_UP(p->bytes * 1000ull, g->engine_bytes_per_us);
+    int s[2] = { src_stack, dst_stack };
+    unsigned i;
+
+    for (i = 0; i < 2; i++) {
+        if (s[i] >= 0) {
+            d->stack_bytes[s[i]] += p->bytes;
+            end = MAX(end, muldiv64(d->stack_bytes[s[i]], 1000,
+                                    g->stack_bytes_per_us));
+        }
+    }
+    d->exec->slice_ns += end - e->busy_until_ns;
+    e->busy_until_ns = end;
+    d->clock_ns = MAX(d->clock_ns, end);
+    e->packets++;
+    e->bytes += p->bytes;
+}
+
+void trn_packet_interrupt(TrnEngine *e, unsigned q, const TrnPacket *p)
+{
+    if (p->s2m_int) {
+        trn_iofic_queue(e, q, TRN_S2M);
+    }
+    if (p->m2s_int) {
+        trn_iofic_queue(e, q, TRN_M2S);
+    }
+}
+
+bool trn_packet_retire(TrnEngine *e, unsigned q, const TrnPacket *p, bool error)
+{
+    trace_trn_exec_packet(e->dev->routing_id, e->id, q, e->q[q].m2s.head,
+                          p->m2s_descs, p->s2m_descs, p->bytes);
+    trn_ring_advance(&e->q[q].m2s, p->m2s_descs);
+    trn_ring_advance(&e->q[q].s2m, p->s2m_descs);
+    if (unlikely(trn_notific_enabled(&e->notific, 0))) {
+        dma_trace(e, q, p->bytes, error);
+    }
+    return comp_write(e, q, TRN_S2M, p->s2m_descs, p->bytes, error) &&
+           comp_write(e, q, TRN_M2S, p->m2s_descs, p->bytes, error);
+}
+
+bool trn_packet_causes(TrnEngine *e, const TrnPacket *p)
+{
+    TrnSide side;
+
+    for (side = TRN_M2S; side <= TRN_S2M; side++) {
+        if (p->cause[side] && trn_udma_error(e, side, p->cause[side])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool trn_packet_fail(TrnEngine *e, unsigned q, TrnPacket *p)
+{
+    if ((p->cause[TRN_M2S] & TRN_M2S_ERR_DATA_AXI_RESP) ||
+        (p->cause[TRN_S2M] & TRN_S2M_ERR_DATA_AXI_RESP)) {
+        trn_udma_axi_error(e, q);
+    }
+    /* If it aborts the engine, the heads stay at the packet. */
+    return trn_packet_causes(e, p) && trn_packet_retire(e, q, p, true);
+}
+
+/* --- a packet, in order ---------------------------------------------------- */
+
+static void packet_copy(TrnExec *x, TrnEngine *e, TrnPacket *p)
+{
+    unsigned i;
+
+    for (i = 0; i < p->num_segs; i++) {
+        TrnSeg seg = p->seg[i];
+
+        while (seg.len) {
+            TrnSpan src, dst;
+            uint64_t len;
+
+            trn_piece_get(e, p, &seg, &src, &dst, &len);
+            run_add(x, &dst, &src, len);
+            trn_seg_advance(&seg, len);
+        }
+    }
+}
+
+/* Through a buffer. The engine may be another one afterwards: look at epoch. */
+static TrnSpanKind packet_indirect(TrnExec *x, TrnEngine *e, TrnPacket *p)
+{
+    uint32_t epoch = e->epoch;
+    unsigned i;
+
+    run_flush(x);
+    for (i = 0; i < p->num_segs; i++) {
+        TrnSeg seg = p->seg[i];
+
+        while (seg.len && e->epoch == epoch) {
+            uint64_t len = MIN(seg.len, BOUNCE_SIZE);
+            TrnTarget src, dst;
+            TrnSpan unused;
+
+            if (trn_span_get(e, seg.src, false, &unused, &len, &src) ==
+                TRN_SPAN_BAD ||
+                trn_span_get(e, seg.dst, true, &unused, &len, &dst) ==
+                TRN_SPAN_BAD ||
+                !trn_indirect_read(e->dev, &src, x->bounce, len)) {
+                trn_packet_fault(p, TRN_M2S);
+                return TRN_SPAN_BAD;
+            }
+            if (!trn_indirect_write(e->dev, &dst, x->bounce, len)) {
+                trn_packet_fault(p, TRN_S2M);
+                return TRN_SPAN_BAD;
+            }
+            trn_seg_advance(&seg, len);
+        }
+    }
+    return TRN_SPAN_INDIRECT;
+}
+
+static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
+                          bool *indirect)
+{
+    TrnPacket *p = &x->packet;
+    TrnSpan src = { .stack = -1 }, dst = { .stack = -1 };
+    TrnSpanKind kind = TRN_SPAN_DIRECT;
+    uint32_t epoch = e->epoch;
+    uint64_t len = 0;
+
+    if (p->num_segs) {
+        kind = trn_piece_get(e, p, &p->seg[0], &src, &dst, &len);
+    }
+    if (kind == TRN_SPAN_DIRECT && p->num_segs == 1 && len == p->seg[0].len) {
+        run_add(x, &dst, &src, len);
+    } else if (p->num_segs) {
+        kind = trn_packet_look(e, p);
+        if (kind == TRN_SPAN_DIRECT) {
+            packet_copy(x, e, p);
+        } else if (kind == TRN_SPAN_INDIRECT) {
+            if (inl) {
+                return LATER;
+            }
+            *indirect = true;
+            kind = packet_indirect(x, e, p);
+            if (e->epoch != epoch) {
+                return STOP;
+            }
+        }
+    }
+    if (unlikely(kind == TRN_SPAN_BAD)) {
+        run_flush(x);
+        return trn_packet_fail(e, q, p) ? DONE : STOP;
+    }
+    trn_packet_account(e, p, src.stack, dst.stack);
+    /* Whoever is told that it is done must find the data. */
+    if (unlikely(p->s2m_int || p->m2s_int ||
+                 ((e->q[q].m2s.comp_cfg | e->q[q].s2m.comp_cfg) &
+                  TRN_UDMA_Q_COMP_CFG_RING) ||
+                 trn_notific_enabled(&e->notific, 0))) {
+        run_flush(x);
+    }
+    if (!trn_packet_retire(e, q, p, false)) {
+        return STOP;
+    }
+    trn_packet_interrupt(e, q, p);
+    return DONE;
+}
+
+/* --- queues and slices ----------------------------------------------------- */
+
+static bool budget_late(const Budget *b)
+{
+    /* Reading the clock costs as much as moving a small packet. */
+    return b->deadline && (b->descs % 16 == 0 || b->bytes % (64 * KiB) == 0) &&
+           get_clock() > b->deadline;
+}
+
+/* Runs packets of a queue until it is idle or the budget is used up. */
+static Outcome queue_run(TrnExec *x, TrnEngine *e, unsigned q, Budget *b)
+{
+    TrnPacket *p = &x->packet;
+    TrnRingView m2s, s2m;
+    Outcome out = WAIT;
+    bool indirect = false;
+
+    if (!trn_queue_can_run(e, q)) {
+        return WAIT;
+    }
+    m2s = trn_ring_view(x->dev, &e->q[q].m2s);
+    s2m = trn_ring_view(x->dev, &e->q[q].s2m);
+    if (b->inl && (!m2s.ptr || !s2m.ptr)) {
+        return LATER;
+    }
+    x->busy = true;
+    for (;;) {
+        TrnParse parse = trn_packet_parse(e, q, &m2s, &s2m, 0, 0, p);
+
+        if (unlikely((p->cause[TRN_M2S] | p->cause[TRN_S2M]) &&
+                     parse != TRN_PARSE_WAIT)) {
+            run_flush(x);
+            if (parse == TRN_PARSE_BAD) {
+                out = trn_packet_fail(e, q, p) ? DONE : STOP;
+            } else if (!trn_packet_causes(e, p)) {
+                out = STOP;
+                break;
+            }
+        }
+        if (parse == TRN_PARSE_WAIT) {
+            out = WAIT;
+        } else if (parse == TRN_PARSE_READY) {
+            out = b->inl && p->bytes > b->bytes ? LATER :
+                  packet_run(x, e, q, b->inl, &indirect);
+        }
+        if (out != DONE) {
+            break;
+        }
+        if (!trn_queue_can_run(e, q)) {
+            out = WAIT;
+            break;
+        }
+        b->bytes -= p->bytes;
+        b->descs -= MAX(p->m2s_descs, p->s2m_descs);
+        /* The map of guest memory may be another one after an indirect access */
+        if (indirect || b->bytes <= 0 || b->descs <= 0 || budget_late(b)) {
+            out = LATER;
+            break;
+        }
+    }
+    run_flush(x);
+    x->busy = false;
+    return out;
+}
+
+static bool exec_on_virtual_clock(TrnExec *x)
+{
+    return x->reorder || icount_enabled();
+}
+
+static void exec_schedule(TrnExec *x, uint64_t ns)
+{
+    if (!exec_on_virtual_clock(x)) {
+        qemu_bh_schedule(x->bh);
+    } else if (!timer_pending(x->timer)) {
+        timer_mod(x->timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + ns);
+    }
+}
+
+static void queue_activate(TrnExec *x, TrnEngine *e, unsigned q)
+{
+    set_bit(e->id, x->active);
+    x->active_q[e->id] |= 1u << q;
+    exec_schedule(x, x->dev->gen->packet_ns);
+}
+
+/* The next queue by turns, over engines and the queues of each */
+static bool queue_next(TrnExec *x, unsigned *engine, unsigned *q)
+{
+    unsigned n = x->dev->num_engines;
+    unsigned e = find_next_bit(x->active, n, x->next_engine);
+    uint16_t mask;
+
+    if (e >= n) {
+        e = find_first_bit(x->active, n);
+        if (e >= n) {
+            return false;
+        }
+    }
+    mask = x->active_q[e] & -(1u << x->next_q[e]);
+    *engine = e;
+    *q = ctz32(mask ?: x->active_q[e]);
+    x->next_engine = e + 1;
+    x->next_q[e] = (*q + 1) % TRN_QUEUES_PER_ENGINE;
+    return true;
+}
+
+/* Only one queue has work */
+static bool is_alone(TrnExec *x, unsigned engine)
+{
+    return is_power_of_2(x->active_q[engine]) &&
+           find_first_bit(x->active, TRN_MAX_ENGINES) == engine &&
+           find_next_bit(x->active, TRN_MAX_ENGINES, engine + 1) >=
+           TRN_MAX_ENGINES;
+}
+
+static void exec_slice(TrnExec *x)
+{
+    TrnDevice *d = x->dev;
+    int64_t bytes = SLICE_BYTES, descs = SLICE_DESCS;
+    int64_t deadline = icount_enabled() ? 0 : get_clock() + SLICE_NS;
+    unsigned engine, q;
+    bool more;
+
+    x->slice_ns = 0;
+    while ((more = queue_next(x, &engine, &q)) && bytes > 0 && descs > 0 &&
+           (!deadline || get_clock() < deadline)) {
+        bool alone = is_alone(x, engine);
+        Budget b = {
+            .bytes = alone ? bytes : MIN(bytes, TURN_BYTES),
+            .descs = alone ? descs : MIN(descs, TURN_DESCS),
+            .deadline = deadline,
+        };
+        const Budget start = b;
+        Outcome out = queue_run(x, &d->engine[engine], q, &b);
+
+        bytes -= start.bytes - b.bytes;
+        descs -= start.descs - b.descs;
+        if (out != LATER) {
+            x->active_q[engine] &= ~(1u << q);
+            if (!x->active_q[engine]) {
+                clear_bit(engine, x->active);
+            }
+        }
+    }
+    trace_trn_exec_slice(d->routing_id, SLICE_BYTES - bytes,
+                         SLICE_DESCS - descs, more);
+    if (more) {
+        exec_schedule(x, x->slice_ns);
+    }
+}
+
+static void exec_run(TrnExec *x)
+{
+    uint64_t ns;
+
+    /* What was rung stays rung; the change of run state starts it again. */
+    if (!runstate_is_running()) {
+        return;
+    }
+    if (!x->reorder) {
+        exec_slice(x);
+        return;
+    }
+    x->busy = true;
+    ns = trn_reorder_run(x->reorder);
+    x->busy = false;
+    if (ns) {
+        exec_schedule(x, ns);
+    }
+}
+
+static void exec_bh(void *opaque)
+{
+    exec_run(opaque);
+}
+
+/* As a guarded bottom half does: our own registers are out of reach. */
+static void exec_guarded(TrnExec *x, void (*fn)(TrnExec *x))
+{
+    MemReentrancyGuard *guard = &DEVICE(x->dev)->mem_reentrancy_guard;
+    bool engaged = guard->engaged_in_io;
+
+    guard->engaged_in_io = true;
+    fn(x);
+    guard->engaged_in_io = engaged;
+}
+
+static void exec_timer(void *opaque)
+{
+    exec_guarded(opaque, exec_run);
+}
+
+void trn_exec_kick(TrnEngine *e, unsigned q)
+{
+    TrnExec *x = e->dev->exec;
+    Budget b = { .bytes = INLINE_BYTES, .descs = INLINE_DESCS, .inl = true };
+
+    if (!trn_queue_can_run(e, q) || !trn_fw_device_up(e->dev)) {
+        return;
+    }
+    if (x->reorder) {
+        exec_schedule(x, x->dev->gen->packet_ns);
+    } else if (x->busy || queue_run(x, e, q, &b) == LATER) {
+        queue_activate(x, e, q);
+    }
+}
+
+void trn_exec_kick_all(TrnDevice *d)
+{
+    unsigned i, q;
+
+    for (i = 0; i < d->num_engines; i++) {
+        for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++) {
+            if (trn_queue_can_run(&d->engine[i], q)) {
+                queue_activate(d->exec, &d->engine[i], q);
+            }
+        }
+    }
+}
+
+void trn_exec_drop(TrnEngine *e, int q)
+{
+    e->epoch++;
+    if (e->dev->exec->reorder) {
+        trn_reorder_drop(e->dev->exec->reorder, e, q);
+    }
+}
+
+void trn_exec_reset(TrnDevice *d)
+{
+    TrnExec *x = d->exec;
+
+    bitmap_zero(x->active, TRN_MAX_ENGINES);
+    memset(x->active_q, 0, sizeof(x->active_q));
+    memset(x->next_q, 0, sizeof(x->next_q));
+    x->next_engine = 0;
+    qemu_bh_cancel(x->bh);
+    timer_del(x->timer);
+    if (x->reorder) {
+        trn_reorder_reset(x->reorder);
+    }
+}
+
+/* Half-done packets are not part of the migration stream. */
+static void exec_finish(TrnExec *x)
+{
+    if (x->reorder) {
+        x->busy = true;
+        trn_reorder_finish(x->reorder);
+        x->busy = false;
+    }
+}
+
+static void exec_run_state(void *opaque, bool running, RunState state)
+{
+    TrnExec *x = opaque;
+
+    if (running) {
+        trn_exec_kick_all(x->dev);
+    } else {
+        exec_guarded(x, exec_finish);
+    }
+}
+
+bool trn_exec_init(TrnDevice *d, Error **errp)
+{
+    TrnExec *x = d->exec = g_new0(TrnExec, 1);
+
+    x->dev = d;
+    x->bounce = g_malloc(BOUNCE_SIZE);
+    x->bh = qemu_bh_new_guarded(exec_bh, x, &DEVICE(d)->mem_reentrancy_guard);
+    x->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, exec_timer, x);
+    x->vmstate = qdev_add_vm_change_state_handler(DEVICE(d), exec_run_state, x);
+    if (d->reorder_seed) {
+        x->reorder = trn_reorder_new(d, d->reorder_seed);
+    }
+    return true;
+}
+
+void trn_exec_exit(TrnDevice *d)
+{
+    TrnExec *x = d->exec;
+
+    if (!x) {
+        return;
+    }
+    qemu_del_vm_change_state_handler(x->vmstate);
+    qemu_bh_delete(x->bh);
+    timer_free(x->timer);
+    if (x->reorder) {
+        trn_reorder_free(x->reorder);
+    }
+    g_free(x->bounce);
+    g_clear_pointer(&d->exec, g_free);
+}

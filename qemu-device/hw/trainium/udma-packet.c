@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Packets: taking descriptors from the rings and finding what their addresses
+ * are. Nothing here changes a ring, sets a cause or moves data.
+ *
+ * The bytes of a packet (FIRST to LAST) fill consecutive S2M descriptors; a
+ * packet starts with a fresh one, and what is left of its last one stays
+ * unused. A bad packet takes along the descriptors that were read up to the
+ * fault. When its cause does not abort the engine, the rest of it then comes
+ * up without its FIRST and is dropped by that rule, one by one.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "trainium.h"
+#include "udma.h"
+
+#define REG_MAX_LEN 4096
+
+typedef struct Desc {
+    uint32_t w0, w1;
+    uint64_t addr;
+} Desc;
+
+/* --- rings ----------------------------------------------------------------- */
+
+TrnRingView trn_ring_view(TrnDevice *d, TrnRing *r)
+{
+    uint64_t want = (uint64_t)r->len * TRN_DESC_SIZE, len = want;
+    TrnRingView v = { .ring = r };
+    TrnHostRegion *host;
+    TrnTarget t;
+
+    if (!trn_axi_resolve(d, r->base, &t) || t.len < want) {
+        return v;
+    }
+    if (t.kind == TRN_TARGET_RAM) {
+        v.ptr = t.ptr;
+    } else if (t.kind == TRN_TARGET_HOST) {
+        v.ptr = trn_host_ptr(d, t.addr, &len, false, &host);
+        if (len < want) {
+            v.ptr = NULL;
+        }
+    }
+    return v;
+}
+
+void trn_ring_advance(TrnRing *r, uint32_t n)
+{
+    r->pending -= n;
+    r->head += n;
+    if (r->head >= r->len) {
+        r->head -= r->len;
+        r->head_rid = (r->head_rid + 1) & TRN_UDMA_RING_ID_MASK;
+    }
+}
+
+static bool desc_fetch(TrnDevice *d, const TrnRingView *v, uint32_t index,
+                       Desc *desc)
+{
+    uint8_t raw[TRN_DESC_SIZE];
+
+    if (v->ptr) {
+        /* Once: the guest may change it while we look. */
+        memcpy(raw, v->ptr + (uint64_t)index * TRN_DESC_SIZE, sizeof(raw));
+    } else {
+        uint64_t addr = v->ring->base + (uint64_t)index * TRN_DESC_SIZE;
+        TrnTarget t;
+
+        if (!trn_axi_resolve(d, addr, &t) || t.kind == TRN_TARGET_REG ||
+            !trn_axi_read(d, addr, raw, sizeof(raw))) {
+            return false;
+        }
+    }
+    desc->w0 = ldl_le_p(raw);
+    desc->w1 = ldl_le_p(raw + 4);
+    desc->addr = ldq_le_p(raw + 8);
+    return true;
+}
+
+static uint32_t ring_index(const TrnRing *r, uint32_t skip)
+{
+    uint64_t index = (uint64_t)r->head + skip;
+
+    return index >= r->len ? index - r->len : index;
+}
+
+/* False: the id is wrong, and that aborts the engine. */
+static bool ring_id_ok(TrnEngine *e, TrnSide side, const TrnRing *r,
+                       uint32_t index, uint32_t w0, TrnPacket *p)
+{
+    unsigned want = (r->head_rid + (index < r->head)) & TRN_UDMA_RING_ID_MASK;
+    uint32_t cause = side == TRN_M2S ? TRN_M2S_ERR_RING_ID :
+                                       TRN_S2M_ERR_RING_ID;
+    unsigned group = side == TRN_M2S ? TRN_IOFIC_A : TRN_IOFIC_B;
+
+    if (likely((w0 & TRN_DESC_RING_ID_MASK) >> TRN_DESC_RING_ID_SHIFT ==
+               want)) {
+        return true;
+    }
+    p->cause[side] |= cause;
+    return e->secondary[group].abort_mask & cause;
+}
+
+/* --- packets --------------------------------------------------------------- */
+
+static uint32_t m2s_reg(const TrnEngine *e, uint32_t offset)
+{
+    return e->m2s_regs[(offset - TRN_UDMA_M2S_AXI) / 4];
+}
+
+/* The only operation is the plain copy: no CRC, no swap, no computing. */
+static bool is_copy(uint32_t meta)
+{
+    const uint32_t other = MAKE_64BIT_MASK(6, 13);
+
+    return (meta & TRN_META_COPY_SOURCE) && !(meta & other) &&
+           !(meta & TRN_META_OP_TYPE_MASK) &&
+           (meta & TRN_META_OP_MASK) == TRN_META_OP_COPY << TRN_META_OP_SHIFT;
+}
+
+static TrnParse packet_bad(TrnPacket *p, TrnSide side, uint32_t cause)
+{
+    p->cause[!side] = 0;
+    p->cause[side] = cause;
+    p->m2s_int = p->s2m_int = false;
+    return TRN_PARSE_BAD;
+}
+
+static TrnParse parse_m2s(TrnEngine *e, const TrnRingView *v, uint32_t skip,
+                          TrnPacket *p)
+{
+    const TrnRing *r = v->ring;
+    uint32_t cfg_len = m2s_reg(e, TRN_UDMA_M2S_CFG_LEN);
+    uint32_t zero_len = cfg_len & TRN_UDMA_CFG_LEN_0_IS_64K ?
+                        TRN_DESC_MAX_LEN : 0;
+    uint32_t max_descs = m2s_reg(e, TRN_UDMA_M2S_DESC_PREF_CFG_2) &
+                         TRN_UDMA_PREF2_MAX_DESCS_MASK;
+    uint32_t index = ring_index(r, skip);
+    bool copy = true;
+    Desc desc;
+
+    if (!max_descs || max_descs > TRN_UDMA_HW_MAX_PKT_DESCS) {
+        max_descs = TRN_UDMA_HW_MAX_PKT_DESCS;
+    }
+    for (;;) {
+        if (p->m2s_descs == r->pending - skip) {
+            return TRN_PARSE_WAIT;
+        }
+        if (!desc_fetch(e->dev, v, index, &desc)) {
+            p->m2s_descs++;
+            return packet_bad(p, TRN_M2S, TRN_M2S_ERR_PREF_AXI_RESP);
+        }
+        if (!ring_id_ok(e, TRN_M2S, r, index, desc.w0, p)) {
+            return packet_bad(p, TRN_M2S, TRN_M2S_ERR_RING_ID);
+        }
+        if (p->m2s_descs && (desc.w0 & TRN_M2S_FIRST)) {
+            return packet_bad(p, TRN_M2S, TRN_M2S_ERR_FIRST);
+        }
+        p->m2s_descs++;
+        if (p->m2s_descs == 1 && !(desc.w0 & TRN_M2S_FIRST)) {
+            return packet_bad(p, TRN_M2S, TRN_M2S_ERR_LAST);
+        }
+        if (p->m2s_descs > max_descs) {
+            return packet_bad(p, TRN_M2S, TRN_M2S_ERR_MAX_DESCS);
+        }
+        p->m2s_int |= !!(desc.w0 & TRN_DESC_INT);
+        p->dmb |= !!(desc.w0 & TRN_M2S_DMB);
+        if (!(desc.w0 & (TRN_M2S_META | TRN_M2S_DUMMY))) {
+            uint32_t len = desc.w0 & TRN_DESC_LEN_MASK ?: zero_len;
+
+            copy &= is_copy(desc.w1);
+            p->write_barrier |= !!(desc.w1 & TRN_META_WRITE_BARRIER);
+            p->bytes += len;
+            if (p->bytes > (cfg_len & TRN_UDMA_CFG_LEN_MASK)) {
+                return packet_bad(p, TRN_M2S, TRN_M2S_ERR_PKT_LEN);
+            }
+            p->src[p->num_src].addr = desc.addr;
+            p->src[p->num_src].len = len;
+            p->num_src++;
+        }
+        if (desc.w0 & TRN_M2S_LAST) {
+            break;
+        }
+        if (++index == r->len) {
+            index = 0;
+        }
+    }
+    if (!copy) {
+        return packet_bad(p, TRN_M2S, TRN_M2S_ERR_STREAM_RESP);
+    }
+    return TRN_PARSE_READY;
+}
+
+/* Cuts the packet's bytes into pieces of one source and one destination */
+static TrnParse parse_s2m(TrnEngine *e, const TrnRingView *v, uint32_t skip,
+                          TrnPacket *p)
+{
+    const TrnRing *r = v->ring;
+    uint32_t left = p->bytes, index = ring_index(r, skip);
+    uint32_t used = 0;
+    unsigned i = 0;
+    Desc desc;
+
+    do {
+        uint32_t room;
+
+        if (p->s2m_descs == r->pending - skip) {
+            return TRN_PARSE_WAIT;
+        }
+        if (p->s2m_descs == TRN_UDMA_HW_MAX_PKT_DESCS) {
+            return packet_bad(p, TRN_S2M, TRN_S2M_ERR_PKT_LEN);
+        }
+        if (!desc_fetch(e->dev, v, index, &desc)) {
+            p->s2m_descs++;
+            return packet_bad(p, TRN_S2M, TRN_S2M_ERR_PREF_AXI_RESP);
+        }
+        if (!ring_id_ok(e, TRN_S2M, r, index, desc.w0, p)) {
+            return packet_bad(p, TRN_S2M, TRN_S2M_ERR_RING_ID);
+        }
+        p->s2m_descs++;
+        p->s2m_int |= !!(desc.w0 & TRN_DESC_INT);
+        p->strong_order |= !!(desc.w0 & TRN_S2M_STRONG_ORDER);
+        room = MIN(desc.w0 & TRN_DESC_LEN_MASK ?: TRN_DESC_MAX_LEN, left);
+        left -= room;
+        while (room) {
+            uint32_t n = MIN(room, p->src[i].len - used);
+
+            if (n) {
+                p->seg[p->num_segs++] = (TrnSeg) {
+                    .src = p->src[i].addr + used, .dst = desc.addr, .len = n,
+                };
+            }
+            desc.addr += n;
+            room -= n;
+            used += n;
+            if (used == p->src[i].len) {
+                i++;
+                used = 0;
+            }
+        }
+        if (++index == r->len) {
+            index = 0;
+        }
+    } while (left);
+    return TRN_PARSE_READY;
+}
+
+TrnParse trn_packet_parse(TrnEngine *e, unsigned q, const TrnRingView *m2s,
+                          const TrnRingView *s2m, uint32_t m2s_skip,
+                          uint32_t s2m_skip, TrnPacket *p)
+{
+    TrnParse res;
+
+    p->m2s_descs = p->s2m_descs = p->bytes = 0;
+    p->cause[TRN_M2S] = p->cause[TRN_S2M] = 0;
+    p->dmb = p->write_barrier = p->strong_order = false;
+    p->m2s_int = p->s2m_int = false;
+    p->num_src = p->num_segs = 0;
+    res = parse_m2s(e, m2s, m2s_skip, p);
+    return res == TRN_PARSE_READY ? parse_s2m(e, s2m, s2m_skip, p) : res;
+}
+
+/* --- addresses ------------------------------------------------------------- */
+
+static bool engine_reaches_host(const TrnEngine *e)
+{
+    return !e->dev->strict_host_access ||
+           e->id >= e->dev->gen->num_data_engines ||
+           TRN2_ENGINE_HAS_HOST(e->id % TRN2_ENGINES_PER_SE);
+}
+
+TrnSpanKind trn_span_get(TrnEngine *e, uint64_t addr, bool write, TrnSpan *s,
+                         uint64_t *len, TrnTarget *t)
+{
+    if (!trn_axi_resolve(e->dev, addr, t)) {
+        return TRN_SPAN_BAD;
+    }
+    *len = MIN(*len, t->len);
+    *s = (TrnSpan) { .stack = t->stack };
+    switch (t->kind) {
+    case TRN_TARGET_RAM:
+        s->ptr = t->ptr;
+        s->store = t->store;
+        return TRN_SPAN_DIRECT;
+    case TRN_TARGET_HOST:
+        if (!engine_reaches_host(e)) {
+            return TRN_SPAN_BAD;
+        }
+        s->ptr = trn_host_ptr(e->dev, t->addr, len, write, &s->host);
+        return s->ptr ? TRN_SPAN_DIRECT : TRN_SPAN_INDIRECT;
+    case TRN_TARGET_REG:
+        /* An engine that could ring doorbells could call itself. */
+        if (t->block == &trn_udma_block || ((t->addr | *len) & 3) ||
+            *len > REG_MAX_LEN) {
+            return TRN_SPAN_BAD;
+        }
+        return TRN_SPAN_INDIRECT;
+    default:
+        return TRN_SPAN_BAD;
+    }
+}
+
+void trn_packet_fault(TrnPacket *p, TrnSide side)
+{
+    packet_bad(p, side, side == TRN_M2S ? TRN_M2S_ERR_DATA_AXI_RESP :
+                                          TRN_S2M_ERR_DATA_AXI_RESP);
+}
+
+TrnSpanKind trn_piece_get(TrnEngine *e, TrnPacket *p, const TrnSeg *seg,
+                          TrnSpan *src, TrnSpan *dst, uint64_t *len)
+{
+    TrnSpanKind s, d;
+    TrnTarget t;
+
+    *len = seg->len;
+    s = trn_span_get(e, seg->src, false, src, len, &t);
+    if (s == TRN_SPAN_BAD) {
+        trn_packet_fault(p, TRN_M2S);
+        return s;
+    }
+    d = trn_span_get(e, seg->dst, true, dst, len, &t);
+    if (d == TRN_SPAN_BAD) {
+        trn_packet_fault(p, TRN_S2M);
+    }
+    return MAX(s, d);
+}
+
+TrnSpanKind trn_packet_look(TrnEngine *e, TrnPacket *p)
+{
+    TrnSpanKind worst = TRN_SPAN_DIRECT;
+    unsigned i;
+
+    for (i = 0; i < p->num_segs; i++) {
+        TrnSeg seg = p->seg[i];
+
+        while (seg.len) {
+            TrnSpan src, dst;
+            uint64_t len;
+
+            worst = MAX(worst, trn_piece_get(e, p, &seg, &src, &dst, &len));
+            if (worst == TRN_SPAN_BAD) {
+                return worst;
+            }
+            trn_seg_advance(&seg, len);
+        }
+    }
+    return worst;
+}
+
+bool trn_indirect_read(TrnDevice *d, const TrnTarget *t, uint8_t *buf,
+                       uint64_t len)
+{
+    uint64_t i;
+
+    switch (t->kind) {
+    case TRN_TARGET_RAM:
+        memcpy(buf, t->ptr, len);
+        return true;
+    case TRN_TARGET_HOST:
+        return trn_host_read(d, t->addr, buf, len);
+    default:
+        for (i = 0; i < len; i += 4) {
+            stl_le_p(buf + i, t->block->read(d, t->index, t->addr + i));
+        }
+        return true;
+    }
+}
+
+bool trn_indirect_write(TrnDevice *d, const TrnTarget *t, const uint8_t *buf,
+                        uint64_t len)
+{
+    uint64_t i;
+
+    switch (t->kind) {
+    case TRN_TARGET_RAM:
+        if (t->store) {
+            trn_store_write(t->store, t->ptr, buf, len);
+        } else {
+            memcpy(t->ptr, buf, len);
+        }
+        return true;
+    case TRN_TARGET_HOST:
+        return trn_host_write(d, t->addr, buf, len);
+    default:
+        for (i = 0; i < len; i += 4) {
+            t->block->write(d, t->index, t->addr + i, ldl_le_p(buf + i));
+        }
+        return true;
+    }
+}

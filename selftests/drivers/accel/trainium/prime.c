@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Buffers shared as dma-buf */
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <linux/dma-buf.h>
+#include <linux/udmabuf.h>
+
+#include "kselftest_harness.h"
+#include "trainium_util.h"
+
+#define SIZE TRN_KIB(256)
+
+FIXTURE(prime) {
+	int a, b;
+	__u32 qa, qb;
+	struct trn_bo bo;
+	struct trn_bo back;
+	int log;
+};
+
+FIXTURE_VARIANT(prime) {
+	__u32 placement;
+};
+
+FIXTURE_VARIANT_ADD(prime, hbm) {
+	.placement = TRAINIUM_BO_HBM,
+};
+
+FIXTURE_VARIANT_ADD(prime, host) {
+	.placement = TRAINIUM_BO_HOST,
+};
+
+FIXTURE_SETUP(prime)
+{
+	self->log = trn_log_open();
+	self->a = trn_open(0);
+	self->b = trn_open(0);
+	ASSERT_LE(0, self->a);
+	ASSERT_LE(0, self->b);
+	ASSERT_EQ(0, trn_queue_create(self->a, TRAINIUM_STACK_ANY, 0, &self->qa));
+	ASSERT_EQ(0, trn_queue_create(self->b, TRAINIUM_STACK_ANY, 0, &self->qb));
+	ASSERT_EQ(0, trn_bo_new(self->a, variant->placement, 0, SIZE, &self->bo));
+	ASSERT_EQ(0, trn_host_new(self->b, SIZE, &self->back));
+	ASSERT_NE(NULL, self->back.map);
+}
+
+FIXTURE_TEARDOWN(prime)
+{
+	char line[1024];
+
+	close(self->a);
+	close(self->b);
+	EXPECT_FALSE(trn_log_fault(self->log, line, sizeof(line))) {
+		TH_LOG("%s", line);
+	}
+	close(self->log);
+}
+
+TEST_F(prime, between_files)
+{
+	struct drm_trainium_bo_info info;
+	__u32 imported;
+	int fd;
+
+	ASSERT_EQ(0, trn_export(self->a, self->bo.handle, &fd));
+	ASSERT_EQ(0, trn_import(self->b, fd, &imported));
+	close(fd);
+	ASSERT_EQ(0, trn_bo_info(self->b, imported, &info));
+	EXPECT_EQ(SIZE, info.size);
+	EXPECT_EQ(variant->placement, info.placement);
+	ASSERT_EQ(0, trn_fill(self->a, self->qa, self->bo.handle, 0, SIZE, 0x51, 1));
+	ASSERT_EQ(0, trn_copy(self->b, self->qb, self->back.handle, 0, imported, 0, SIZE));
+	EXPECT_EQ(-1, trn_check_byte(self->back.map, SIZE, 0x51));
+	ASSERT_EQ(0, trn_fill(self->b, self->qb, imported, 0, SIZE, 0x52, 1));
+	if (self->bo.map)
+		EXPECT_EQ(-1, trn_check_byte(self->bo.map, SIZE, 0x52));
+	/* Bounds are those of the buffer. */
+	EXPECT_EQ(-EINVAL, trn_fill(self->b, self->qb, imported, SIZE - 1, 2, 0, 1));
+}
+
+TEST_F(prime, mapped_by_importer)
+{
+	__u32 imported;
+	__u8 *p;
+	int fd;
+
+	if (!self->bo.map)
+		SKIP(return, "cannot be mapped");
+	ASSERT_EQ(0, trn_export(self->a, self->bo.handle, &fd));
+	ASSERT_EQ(0, trn_import(self->b, fd, &imported));
+	p = trn_map(self->b, imported, SIZE);
+	ASSERT_NE(MAP_FAILED, p);
+	p[77] = 0x99;
+	__sync_synchronize();
+	EXPECT_EQ(0x99, self->bo.map[77]);
+	close(fd);
+}
+
+/* C15: exporting again is the same dma-buf; importing again the same handle */
+TEST_F(prime, same_object)
+{
+	struct stat first = {}, st;
+	__u32 handle, again;
+	int fd[100];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(fd); i++) {
+		ASSERT_EQ(0, trn_export(self->a, self->bo.handle, &fd[i]));
+		ASSERT_EQ(0, fstat(fd[i], &st));
+		if (!i)
+			first = st;
+		EXPECT_EQ(first.st_ino, st.st_ino);
+	}
+	ASSERT_EQ(0, trn_import(self->a, fd[5], &handle));
+	EXPECT_EQ(self->bo.handle, handle);
+	ASSERT_EQ(0, trn_import(self->b, fd[5], &handle));
+	ASSERT_EQ(0, trn_import(self->b, fd[6], &again));
+	EXPECT_EQ(handle, again);
+	for (i = 0; i < ARRAY_SIZE(fd); i++)
+		close(fd[i]);
+}
+
+/* In whatever order they are closed, the last one frees it. */
+TEST_F(prime, order_of_close)
+{
+	struct trn_snapshot base;
+	unsigned int order;
+
+	ASSERT_EQ(0, trn_snapshot(self->a, &base));
+	for (order = 0; order < 6; order++) {
+		struct trn_bo bo;
+		__u32 imported;
+		unsigned int step;
+		int fd, other = trn_open(0);
+
+		ASSERT_EQ(0, trn_bo_new(self->a, variant->placement, 1, SIZE, &bo));
+		ASSERT_EQ(0, trn_export(self->a, bo.handle, &fd));
+		ASSERT_EQ(0, trn_import(other, fd, &imported));
+		for (step = 0; step < 3; step++) {
+			if (variant->placement == TRAINIUM_BO_HBM)
+				EXPECT_NE(NULL, trn_settle(self->a, &base, 0));
+			/* One of the three holders, each order once */
+			switch ((order / 2 + (order % 2 ? 3 - step : step)) % 3) {
+			case 0:
+				trn_bo_put(self->a, &bo);
+				break;
+			case 1:
+				close(fd);
+				break;
+			case 2:
+				close(other);
+				break;
+			}
+		}
+		EXPECT_EQ(NULL, trn_settle(self->a, &base, TRN_SEC)) {
+			TH_LOG("order %u", order);
+		}
+	}
+}
+
+TEST_F(prime, outlives_files)
+{
+	struct trn_snapshot base;
+	__u32 imported;
+	int fd;
+
+	ASSERT_EQ(0, trn_fill(self->a, self->qa, self->bo.handle, 0, SIZE, 0x13, 1));
+	ASSERT_EQ(0, trn_export(self->a, self->bo.handle, &fd));
+	if (self->bo.map)
+		munmap(self->bo.map, SIZE);
+	close(self->a);
+	ASSERT_EQ(0, trn_import(self->b, fd, &imported));
+	close(fd);
+	ASSERT_EQ(0, trn_copy(self->b, self->qb, self->back.handle, 0, imported, 0, SIZE));
+	EXPECT_EQ(-1, trn_check_byte(self->back.map, SIZE, 0x13));
+	ASSERT_EQ(0, trn_close_handle(self->b, imported));
+	ASSERT_EQ(0, trn_snapshot(self->b, &base));
+	EXPECT_EQ(0, base.bo_count[0]);
+	self->a = trn_open(0);
+}
+
+/* The dma-buf itself: size, mmap, sync, poll; no crash whatever is offered */
+TEST_F(prime, file_operations)
+{
+	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW };
+	struct pollfd poll_fd;
+	char buf[16];
+	__u8 *p;
+	int fd;
+
+	ASSERT_EQ(0, trn_fill(self->a, self->qa, self->bo.handle, 0, SIZE, 0x71, 1));
+	ASSERT_EQ(0, trn_export(self->a, self->bo.handle, &fd));
+	EXPECT_EQ(SIZE, lseek(fd, 0, SEEK_END));
+	EXPECT_EQ(0, lseek(fd, 0, SEEK_SET));
+	EXPECT_EQ(-1, read(fd, buf, sizeof(buf)));
+
+	p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p != MAP_FAILED) {
+		ASSERT_EQ(0, ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync));
+		EXPECT_EQ(-1, trn_check_byte(p, SIZE, 0x71));
+		p[1] = 0x72;
+		sync.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW;
+		ASSERT_EQ(0, ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync));
+		ASSERT_EQ(0, trn_copy(self->a, self->qa, self->bo.handle, 8, self->bo.handle, 0,
+				      8));
+		EXPECT_EQ(0x72, p[9]);
+		munmap(p, SIZE);
+	}
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, SIZE + TRN_PAGE, PROT_READ, MAP_SHARED, fd, 0));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, 2 * TRN_PAGE, PROT_READ, MAP_SHARED, fd,
+				   SIZE - TRN_PAGE));
+	p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (p != MAP_FAILED)
+		munmap(p, SIZE);
+	poll_fd = (struct pollfd){ .fd = fd, .events = POLLIN | POLLOUT };
+	EXPECT_EQ(1, poll(&poll_fd, 1, 5000));
+	close(fd);
+}
+
+/* A shared buffer carries its fences with it. */
+TEST_F(prime, implicit_fences)
+{
+	struct dma_buf_export_sync_file out = { .flags = DMA_BUF_SYNC_RW, .fd = -1 };
+	struct drm_trainium_op op = trn_op_fill(self->bo.handle, 0, SIZE, 0x2f, 1);
+	struct drm_trainium_submit s = trn_job(self->qa, &op, 1);
+	struct pollfd poll_fd;
+	int fd;
+
+	ASSERT_EQ(0, trn_export(self->a, self->bo.handle, &fd));
+	ASSERT_EQ(0, trn_submit(self->a, &s));
+	if (ioctl(fd, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &out))
+		SKIP(return, "the kernel has no EXPORT_SYNC_FILE");
+	poll_fd = (struct pollfd){ .fd = out.fd, .events = POLLIN };
+	EXPECT_EQ(1, poll(&poll_fd, 1, 20000));
+	if (self->bo.map)
+		EXPECT_EQ(-1, trn_check_byte(self->bo.map, SIZE, 0x2f));
+	close(out.fd);
+	close(fd);
+}
+
+/* Another device of this driver: works or is refused, but never wrong */
+TEST_F(prime, between_devices)
+{
+	struct trn_bo back;
+	__u32 imported, queue;
+	int other, fd, ret;
+
+	if (trn_num_devices() < 2)
+		SKIP(return, "one device only");
+	other = trn_open(1);
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, trn_queue_create(other, TRAINIUM_STACK_ANY, 0, &queue));
+	ASSERT_EQ(0, trn_host_new(other, SIZE, &back));
+	ASSERT_EQ(0, trn_fill(self->a, self->qa, self->bo.handle, 0, SIZE, 0x64, 1));
+	ASSERT_EQ(0, trn_export(self->a, self->bo.handle, &fd));
+	ret = trn_import(other, fd, &imported);
+	if (!ret) {
+		ASSERT_EQ(0, trn_copy(other, queue, back.handle, 0, imported, 0, SIZE));
+		EXPECT_EQ(-1, trn_check_byte(back.map, SIZE, 0x64));
+		ASSERT_EQ(0, trn_fill(other, queue, imported, 0, SIZE, 0x65, 1));
+		ASSERT_EQ(0, trn_copy(self->a, self->qa, self->bo.handle, 8, self->bo.handle, 0,
+				      8));
+		if (self->bo.map)
+			EXPECT_EQ(-1, trn_check_byte(self->bo.map, SIZE, 0x65));
+		EXPECT_EQ(-EINVAL, trn_fill(other, queue, imported, SIZE, 1, 0, 1));
+	} else {
+		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL) TH_LOG("%d", ret);
+	}
+	close(other);
+	close(fd);
+	/* The exporter's own use goes on. */
+	EXPECT_EQ(0, trn_fill(self->a, self->qa, self->bo.handle, 0, SIZE, 0, 1));
+}
+
+TEST_F(prime, bad_arguments)
+{
+	struct drm_prime_handle arg = {};
+	__u32 handle;
+	int fd, null;
+
+	EXPECT_EQ(-ENOENT, trn_export(self->a, 0, &fd));
+	EXPECT_EQ(-ENOENT, trn_export(self->a, 9999, &fd));
+	arg.handle = self->bo.handle;
+	arg.flags = ~(DRM_CLOEXEC | DRM_RDWR);
+	EXPECT_EQ(-EINVAL, trn_ioctl(self->a, DRM_IOCTL_PRIME_HANDLE_TO_FD, &arg));
+	EXPECT_EQ(-EBADF, trn_import(self->b, -1, &handle));
+	EXPECT_EQ(-EBADF, trn_import(self->b, 9999, &handle));
+	null = open("/dev/null", O_RDWR);
+	EXPECT_EQ(-EINVAL, trn_import(self->b, null, &handle));
+	EXPECT_EQ(-EINVAL, trn_import(self->b, self->a, &handle));
+	close(null);
+}
+
+/* The pages of somebody else: imported, or refused in a way one can tell */
+TEST_F(prime, udmabuf)
+{
+	struct udmabuf_create create = { .size = SIZE, .flags = UDMABUF_FLAGS_CLOEXEC };
+	int dev = open("/dev/udmabuf", O_RDWR), memfd, fd, ret;
+	__u32 imported;
+	__u8 *p;
+
+	if (dev < 0)
+		SKIP(return, "no /dev/udmabuf");
+	memfd = memfd_create("prime", MFD_ALLOW_SEALING);
+	ASSERT_LE(0, memfd);
+	ASSERT_EQ(0, ftruncate(memfd, SIZE));
+	ASSERT_EQ(0, fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK));
+	p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	trn_pattern(p, 0, SIZE, 6);
+	create.memfd = memfd;
+	fd = ioctl(dev, UDMABUF_CREATE, &create);
+	ASSERT_LE(0, fd);
+	ret = trn_import(self->b, fd, &imported);
+	close(fd);
+	if (ret) {
+		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL) TH_LOG("%d", ret);
+		SKIP(return, "foreign dma-bufs are not imported");
+	}
+	ASSERT_EQ(0, trn_copy(self->b, self->qb, self->back.handle, 0, imported, 0, SIZE));
+	EXPECT_EQ(-1, trn_check(self->back.map, 0, SIZE, 6));
+	ASSERT_EQ(0, trn_fill(self->b, self->qb, imported, 0, SIZE, 0x35, 1));
+	EXPECT_EQ(-1, trn_check_byte(p, SIZE, 0x35));
+	EXPECT_EQ(-EINVAL, trn_fill(self->b, self->qb, imported, 0, SIZE + 1, 0, 1));
+}
+
+/* Pinned pages of a process: to be shared safely or not at all */
+TEST_F(prime, userptr)
+{
+	__u8 *p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	__u32 handle, imported;
+	int fd, ret;
+
+	ASSERT_NE(MAP_FAILED, p);
+	if (trn_bo_userptr(self->a, p, SIZE, 0, &handle))
+		SKIP(return, "no userptr");
+	ret = trn_export(self->a, handle, &fd);
+	if (ret) {
+		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL || ret == -EPERM) {
+			TH_LOG("%d", ret);
+		}
+		return;
+	}
+	ASSERT_EQ(0, trn_import(self->b, fd, &imported));
+	ASSERT_EQ(0, trn_fill(self->b, self->qb, imported, 0, SIZE, 0x36, 1));
+	EXPECT_EQ(-1, trn_check_byte(p, SIZE, 0x36));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
