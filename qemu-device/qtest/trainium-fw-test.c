@@ -527,7 +527,7 @@ static void test_state(void)
     tq_init_engine(&c, 5);
     tq_ewrite(&c, 5, 0x1028, 0x10000);
     pic = qtest_hmp(c.qts, "info pic");
-    g_assert(strstr(pic, "engine 5: M2S"));
+    g_assert(strstr(pic, "engine 5: M2S normal, S2M normal, 0 packets"));
     tq_stop(&c);
 }
 

@@ -186,6 +186,42 @@ static void test_bad_rings(void)
     tq_stop(&t.c);
 }
 
+/* Throttling notices: asked for by message, then to slot 80 of each core */
+static void test_throttle(void)
+{
+    /* sequence 1, command 5, 12 bytes: feature bit 0; its CRC-32C */
+    const uint32_t header = 0x000c0501, crc = 0x638d907b;
+    uint64_t ring;
+    unsigned core;
+    TqChip c;
+
+    tq_start(&c, NULL);
+    ring = tq_alloc(&c, 8 * 4096, 4096);
+    for (core = 0; core < 8; core++) {
+        uint64_t base = TQ_HOST + ring + core * 4096;
+
+        tq_write(&c, block(core) + RING(80) + 4, base >> 32);
+        tq_write(&c, block(core) + RING(80), base);
+        tq_write(&c, block(core) + RING(80) + 8, 4096);
+    }
+    tq_set(&c, "throttle", "1000");
+    g_assert_cmphex(qtest_readl(c.qts, ring), ==, 0);
+    tq_misc_write(&c, 0x100, 1);
+    tq_misc_write(&c, 0x1f0, header);
+    tq_misc_write(&c, 0x1f4, crc);
+    tq_misc_write(&c, 0x0f0, 1);
+    tq_misc_write(&c, 0x800, 1);
+    tq_step_ms(&c, 1);
+    g_assert_cmphex(tq_misc_read(&c, 0x1f0), ==, 0x00080001);
+    tq_set(&c, "throttle", "2500");
+    for (core = 0; core < 8; core++) {
+        g_assert_cmphex(qtest_readl(c.qts, ring + core * 4096), ==,
+                        0x85000000 | core);
+        g_assert_cmpint(qtest_readl(c.qts, ring + core * 4096 + 4), ==, 2500);
+    }
+    tq_stop(&c);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -193,5 +229,6 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/notific/trace", test_trace);
     qtest_add_func("trainium/notific/hbm", test_hbm);
     qtest_add_func("trainium/notific/bad-rings", test_bad_rings);
+    qtest_add_func("trainium/notific/throttle", test_throttle);
     return g_test_run();
 }

@@ -7,6 +7,8 @@
 #include "qobject/qjson.h"
 #include "trainium-qtest.h"
 
+#include <sys/mman.h>
+
 /* --- machine -------------------------------------------------------------- */
 
 void tq_start_args(TqChip *c, const char *args, const char *props)
@@ -23,6 +25,28 @@ void tq_start_args(TqChip *c, const char *args, const char *props)
 void tq_start(TqChip *c, const char *props)
 {
     tq_start_args(c, NULL, props);
+}
+
+void tq_start_shared(TqChip *c, const char *args, const char *props)
+{
+    const size_t size = TQ_RAM_MB * 0x100000ull;
+    g_autofree char *path = g_strdup_printf("%s/trainium-qtest-%d",
+                                            g_get_tmp_dir(), getpid());
+    g_autofree char *more = g_strdup_printf("-object memory-backend-file,id=ram,"
+                                            "mem-path=%s,share=on,size=%uM "
+                                            "-machine memory-backend=ram %s",
+                                            path, TQ_RAM_MB, args ?: "");
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    void *ram;
+
+    g_assert_cmpint(fd, >=, 0);
+    g_assert_cmpint(ftruncate(fd, size), ==, 0);
+    ram = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    g_assert_true(ram != MAP_FAILED);
+    close(fd);
+    tq_start_args(c, more, props);
+    c->ram = ram;
+    unlink(path);
 }
 
 void tq_attach(TqChip *c, QTestState *qts, unsigned bus, unsigned devfn,
@@ -101,6 +125,10 @@ void tq_stop(TqChip *c)
 {
     qtest_quit(c->qts);
     c->qts = NULL;
+    if (c->ram) {
+        munmap(c->ram, TQ_RAM_MB * 0x100000ull);
+        c->ram = NULL;
+    }
 }
 
 /* --- configuration space -------------------------------------------------- */
@@ -302,6 +330,10 @@ void tq_put(TqChip *c, uint64_t axi, const void *buf, uint64_t len)
 {
     uint64_t phys = tq_phys(c, axi), n, at;
 
+    if (c->ram && (axi & TQ_HOST)) {
+        memcpy(c->ram + phys, buf, len);
+        return;
+    }
     if (len < 64) {
         qtest_memwrite(c->qts, phys, buf, len);
         return;
@@ -316,6 +348,10 @@ void tq_get(TqChip *c, uint64_t axi, void *buf, uint64_t len)
 {
     uint64_t phys = tq_phys(c, axi), n, at;
 
+    if (c->ram && (axi & TQ_HOST)) {
+        memcpy(buf, c->ram + phys, len);
+        return;
+    }
     if (len < 64) {
         qtest_memread(c->qts, phys, buf, len);
         return;

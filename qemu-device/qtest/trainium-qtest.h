@@ -41,6 +41,7 @@ typedef struct TqChip {
     uint64_t bar0, bar2, bar4;
     uint64_t pitch;                         /* of the stacks in BAR4 */
     uint64_t heap;                          /* next free host address */
+    uint8_t *ram;                           /* tq_start_shared(): its memory */
 } TqChip;
 
 /* One side (M2S or S2M) of a queue pair, as software sees it. */
@@ -63,6 +64,8 @@ typedef struct TqQueue {
 void tq_start(TqChip *c, const char *props);
 /* As tq_start(), with more of QEMU's command line in front. */
 void tq_start_args(TqChip *c, const char *args, const char *props);
+/* As tq_start_args(), with host memory mapped here: fast, not migratable. */
+void tq_start_shared(TqChip *c, const char *args, const char *props);
 /* QEMU started by the caller: find, map and enable the chip there. */
 void tq_attach(TqChip *c, QTestState *qts, unsigned bus, unsigned devfn,
                unsigned n);

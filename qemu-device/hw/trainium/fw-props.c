@@ -53,6 +53,10 @@ static const TrnFwPropInfo props[TRN_FWP_COUNT] = {
     [TRN_FWP_POWER + 1] = {
         "power-die1", TRN_PROP_RUN_UINT, 0xffff, 0,
         "power utilisation of die 1, basis points" },
+    [TRN_FWP_THROTTLE] = {
+        "throttle", TRN_PROP_RUN_UINT, 10000, 0,
+        "how far the clock is throttled, basis points; a notice to every core "
+        "whose host asked for them" },
 
     [TRN_FWP_API_VERSION] = {
         "fw-api-version", TRN_PROP_START_UINT, 0xffff, 7,

@@ -438,6 +438,18 @@ void trn_fw_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value)
     }
 }
 
+/* To each core's first throttling ring, if the feature is on */
+static void trn_fw_throttle_notice(TrnDevice *d)
+{
+    for (unsigned c = 0; c < d->gen->num_cores; c++) {
+        const uint32_t entry[4] = {
+            TRN_NQ_THROTTLE << 24 | c, trn_fw_prop(d, TRN_FWP_THROTTLE),
+        };
+
+        trn_notific_post(d, &d->core[c].notific, TRN_NQ_THROTTLE * 16, entry);
+    }
+}
+
 void trn_fw_prop_changed(TrnDevice *d, TrnFwProp p)
 {
     TrnFw *fw = d->fw;
@@ -450,6 +462,10 @@ void trn_fw_prop_changed(TrnDevice *d, TrnFwProp p)
             fw->health_seq++;
         }
         if (trn_fw_answers(d)) {
+            if (p == TRN_FWP_THROTTLE &&
+                (fw->features & TRN_MSG_FEATURE_THROTTLE)) {
+                trn_fw_throttle_notice(d);
+            }
             trn_ext_event(d, TRN_EXT_ENGINE_DEVICE, TRN_EXT_DEVICE_SLOT_HEALTH);
         }
         return;

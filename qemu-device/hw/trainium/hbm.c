@@ -259,7 +259,7 @@ void trn_store_write(TrnStore *st, uint8_t *dst, const uint8_t *src,
         }
         if (n) {
             store_set_dense(st, dst - st->ptr, n);
-            memcpy(dst, src, n);
+            trn_copy(dst, src, n);
             dst += n;
             src += n;
             len -= n;

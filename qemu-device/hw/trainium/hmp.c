@@ -23,16 +23,13 @@
 
 static const char *trn_hmp_state(uint32_t state)
 {
-    switch (state & TRN_UDMA_STATE_FIELDS) {
-    case TRN_UDMA_STATE_ALL(TRN_UDMA_STATE_IDLE):
-        return "idle";
-    case TRN_UDMA_STATE_ALL(TRN_UDMA_STATE_NORMAL):
-        return "normal";
-    case TRN_UDMA_STATE_ALL(TRN_UDMA_STATE_ABORT):
-        return "abort";
-    default:
-        return "mixed";
-    }
+    static const char *const names[] = {
+        [TRN_UDMA_STATE_IDLE] = "idle",
+        [TRN_UDMA_STATE_NORMAL] = "normal",
+        [TRN_UDMA_STATE_ABORT] = "abort",
+    };
+
+    return state < ARRAY_SIZE(names) ? names[state] : "?";
 }
 
 static void trn_hmp_firmware(TrnDevice *d, GString *s)

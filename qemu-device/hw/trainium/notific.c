@@ -20,6 +20,9 @@
  *   DMA trace (in slot 0 of the engine's own block): code 23:20 is the queue
  *   and code bit 16 says that the packet failed; word 1 is its length in bytes.
  *
+ *   Throttling (in slot 80 of a core's block): word 1 is how far, in basis
+ *   points.
+ *
  * Head is the byte offset of the next entry. The device never reads what
  * software has consumed: entries that are not fetched in time are overwritten.
  * Writing the size, even the same, starts the ring anew at its base. A ring

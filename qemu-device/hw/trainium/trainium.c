@@ -281,6 +281,7 @@ static void trn_class_init(ObjectClass *oc, void *data)
         "PCIe link width, seen behind a port");
     trn_fw_class_init(oc);
     trn_hmp_class_init(oc);
+    trn_bench_class_init(oc);
 }
 
 static void trn2_class_init(ObjectClass *oc, void *data)

@@ -6,6 +6,7 @@
  *   trainium.c   QOM type, PCI, BARs, properties, reset, migration
  *   axi.c        the one address decoder: BAR0, BAR4 and DMA go through it
  *   host.c       guest memory as the device reaches it
+ *   copy.c       memcpy for large copies
  *   hbm.c        backing store of HBM and PREPROC
  *   udma.c       engine registers, queues, state and abort
  *   udma-exec.c  packet execution: descriptors, barriers, order, time
@@ -18,6 +19,7 @@
  *                activity counters
  *   notific.c    notification rings
  *   sdma.c       SDMA wrapper and FIS block of an engine
+ *   bench.c      properties for benchmarks
  *   hmp.c        state of a chip as text: "info pic", engine-state
  */
 #ifndef HW_TRAINIUM_H
@@ -232,6 +234,18 @@ bool trn_host_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len);
 /* Atomic OR of an aligned little-endian word. */
 bool trn_host_or32(TrnDevice *d, uint64_t addr, uint32_t bits);
 
+/* copy.c; areas that do not overlap */
+#define TRN_COPY_LARGE (256 * 1024)
+void trn_copy_large(uint8_t *dst, const uint8_t *src, uint64_t len);
+static inline void trn_copy(uint8_t *dst, const uint8_t *src, uint64_t len)
+{
+    if (len < TRN_COPY_LARGE) {
+        memcpy(dst, src, len);
+    } else {
+        trn_copy_large(dst, src, len);
+    }
+}
+
 /* hbm.c */
 bool trn_hbm_init(TrnDevice *d, Error **errp);
 void trn_hbm_exit(TrnDevice *d);
@@ -304,6 +318,9 @@ uint32_t trn_fis_read(TrnDevice *d, unsigned engine, uint32_t offset);
 void trn_fis_write(TrnDevice *d, unsigned engine, uint32_t offset, uint32_t value);
 /* SDMA wrapper, FIS and NOTIFIC registers of the engine to their reset values */
 void trn_sdma_reset_engine(TrnDevice *d, unsigned engine);
+
+/* bench.c: read-only properties for benchmarks */
+void trn_bench_class_init(ObjectClass *oc);
 
 /* hmp.c: "engine-state" property, and what "info pic" prints of a chip */
 void trn_hmp_class_init(ObjectClass *oc);

@@ -58,6 +58,8 @@ struct TrnExec {
     uint64_t run_len;
 
     uint64_t slice_ns;          /* modelled, of this slice */
+    int64_t busy_since;         /* see bench.c; 0: no slice will follow */
+    uint64_t busy_ns;
     TrnPacket packet;
     uint8_t *bounce;
 };
@@ -100,6 +102,8 @@ static void run_flush(TrnExec *x)
         trn_store_write(x->run_dst.store, dst, src, len);
     } else if (len == 4 && QEMU_PTR_IS_ALIGNED(dst, 4)) {
         qatomic_set((uint32_t *)dst, ldl_he_p(src));
+    } else if (len > TRN_DESC_MAX_LEN) {
+        trn_copy(dst, src, len);    /* merged, so they do not overlap */
     } else {
         memmove(dst, src, len);
     }
@@ -492,6 +496,9 @@ static void exec_slice(TrnExec *x)
     unsigned engine, q;
     bool more;
 
+    if (!x->busy_since) {
+        x->busy_since = trn_bench_clock();
+    }
     x->slice_ns = 0;
     while ((more = queue_next(x, &engine, &q)) && bytes > 0 && descs > 0 &&
            (!deadline || get_clock() < deadline)) {
@@ -517,7 +524,15 @@ static void exec_slice(TrnExec *x)
                          SLICE_DESCS - descs, more);
     if (more) {
         exec_schedule(x, x->slice_ns);
+    } else {
+        x->busy_ns += trn_bench_clock() - x->busy_since;
+        x->busy_since = 0;
     }
+}
+
+uint64_t trn_exec_busy_ns(TrnDevice *d)
+{
+    return d->exec->busy_ns;
 }
 
 static void exec_run(TrnExec *x)
@@ -605,6 +620,7 @@ void trn_exec_reset(TrnDevice *d)
     memset(x->active_q, 0, sizeof(x->active_q));
     memset(x->next_q, 0, sizeof(x->next_q));
     x->next_engine = 0;
+    x->busy_since = 0;
     qemu_bh_cancel(x->bh);
     timer_del(x->timer);
     if (x->reorder) {

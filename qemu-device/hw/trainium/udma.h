@@ -180,6 +180,9 @@ void trn_exec_kick(TrnEngine *e, unsigned q);
 void trn_exec_kick_all(TrnDevice *d);
 /* A queue was reset, or its engine (@q < 0) stopped: forget work in flight. */
 void trn_exec_drop(TrnEngine *e, int q);
+/* bench.c */
+int64_t trn_bench_clock(void);
+uint64_t trn_exec_busy_ns(TrnDevice *d);
 bool trn_queue_can_run(const TrnEngine *e, unsigned q);
 /* Causes of a good packet; false when the engine aborted. */
 bool trn_packet_causes(TrnEngine *e, const TrnPacket *p);
