@@ -217,6 +217,21 @@ static int trn_claim_routing_id(struct trn_device *tdev)
 	return ret;
 }
 
+/* Registers that look right prove little; a copy proves that it works. */
+static int trn_device_test(struct trn_device *tdev)
+{
+	struct trn_engine *engine = &tdev->engines[tdev->hw->num_data_engines];
+	bool works;
+
+	mutex_lock(&engine->lock);
+	works = trn_ring_test(engine);
+	mutex_unlock(&engine->lock);
+	if (works)
+		return 0;
+	drm_err(&tdev->drm, "engine %u does not copy after the reset\n", engine->id);
+	return -EIO;
+}
+
 /* From a device in any state to one whose engines work. */
 static int trn_device_bring_up(struct trn_device *tdev)
 {
@@ -235,8 +250,9 @@ static int trn_device_bring_up(struct trn_device *tdev)
 	}
 
 	/* A device that went away meanwhile has swallowed all of this. */
-	return trn_fw_read(tdev, TRN_MISC_STATUS) == ~0u && trn_device_gone(tdev) ?
-	       -ENODEV : 0;
+	if (trn_device_gone(tdev))
+		return -ENODEV;
+	return trn_device_test(tdev);
 }
 
 /* Tells user space. Allocates memory, so not while a lock of jobs is held. */
@@ -285,7 +301,8 @@ static int trn_device_start(struct trn_device *tdev, const char *why)
  * @tdev: device
  * @why: for the log
  *
- * All jobs end with -ECANCELED. Sleeps for as long as the firmware needs.
+ * All jobs end with -ECANCELED, or -ENODEV when the device is gone. Sleeps for
+ * as long as the firmware needs.
  *
  * Return: 0; -ENODEV when it is gone; else the device is broken.
  */
@@ -296,7 +313,7 @@ int trn_device_reset(struct trn_device *tdev, const char *why)
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
 	down_write(&tdev->reset_lock);
-	trn_device_stop(tdev, -ECANCELED);
+	trn_device_stop(tdev, trn_device_gone(tdev) ? -ENODEV : -ECANCELED);
 	ret = trn_device_start(tdev, why);
 	up_write(&tdev->reset_lock);
 	trn_device_uevent(tdev, ret);
