@@ -266,10 +266,10 @@ static void trn_device_uevent(struct trn_device *tdev, int err)
 	kobject_uevent_env(&tdev->drm.accel->kdev->kobj, KOBJ_CHANGE, env);
 }
 
-/* All jobs end with @err; reset_lock is held for writing. */
+/* All jobs end with @err, new ones too; reset_lock is held for writing. */
 static void trn_device_stop(struct trn_device *tdev, int err)
 {
-	WRITE_ONCE(tdev->broken, true);
+	WRITE_ONCE(tdev->broken, err);
 	trn_queues_stop(tdev, err);
 }
 
@@ -285,11 +285,12 @@ static int trn_device_start(struct trn_device *tdev, const char *why)
 		drm_err(&tdev->drm,
 			"device reset (%s) failed (error %d): jobs are refused; reset again or rebind the driver\n",
 			why, ret);
+		WRITE_ONCE(tdev->broken, -ENODEV);
 		return ret;
 	}
 
 	atomic64_inc(&tdev->reset_count);
-	WRITE_ONCE(tdev->broken, false);
+	WRITE_ONCE(tdev->broken, 0);
 	trn_queues_restart(tdev);
 	drm_warn(&tdev->drm, "device was reset (%s) in %lld ms, contents of HBM are lost\n",
 		 why, ktime_ms_delta(ktime_get(), begin));
@@ -325,7 +326,8 @@ static void trn_device_reset_work(struct work_struct *work)
 {
 	struct trn_device *tdev = container_of(work, struct trn_device, reset_work);
 
-	trn_device_reset(tdev, "engine could not be recovered");
+	trn_device_reset(tdev, trn_device_gone(tdev) ? "device does not answer" :
+						       "engine could not be recovered");
 }
 
 /**
