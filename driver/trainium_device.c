@@ -259,8 +259,10 @@ static int trn_device_bring_up(struct trn_device *tdev)
 static void trn_device_uevent(struct trn_device *tdev, int err)
 {
 	char count[40];
-	char *env[] = { err ? "WEDGED=rebind,bus-reset" : "RESET=device", count, NULL };
+	char *env[3] = { };
 
+	env[0] = err ? "WEDGED=rebind,bus-reset" : "RESET=device";
+	env[1] = count;
 	snprintf(count, sizeof(count), "RESET_COUNT=%llu",
 		 (u64)atomic64_read(&tdev->reset_count));
 	kobject_uevent_env(&tdev->drm.accel->kdev->kobj, KOBJ_CHANGE, env);
