@@ -217,6 +217,21 @@ static int trn_claim_routing_id(struct trn_device *tdev)
 	return ret;
 }
 
+/* Registers that look right prove little; a copy proves that it works. */
+static int trn_device_test(struct trn_device *tdev)
+{
+	struct trn_engine *engine = &tdev->engines[tdev->hw->num_data_engines];
+	bool works;
+
+	mutex_lock(&engine->lock);
+	works = trn_ring_test(engine);
+	mutex_unlock(&engine->lock);
+	if (works)
+		return 0;
+	drm_err(&tdev->drm, "engine %u does not copy after the reset\n", engine->id);
+	return -EIO;
+}
+
 /* From a device in any state to one whose engines work. */
 static int trn_device_bring_up(struct trn_device *tdev)
 {
@@ -235,25 +250,28 @@ static int trn_device_bring_up(struct trn_device *tdev)
 	}
 
 	/* A device that went away meanwhile has swallowed all of this. */
-	return trn_fw_read(tdev, TRN_MISC_STATUS) == ~0u && trn_device_gone(tdev) ?
-	       -ENODEV : 0;
+	if (trn_device_gone(tdev))
+		return -ENODEV;
+	return trn_device_test(tdev);
 }
 
 /* Tells user space. Allocates memory, so not while a lock of jobs is held. */
 static void trn_device_uevent(struct trn_device *tdev, int err)
 {
 	char count[40];
-	char *env[] = { err ? "WEDGED=rebind,bus-reset" : "RESET=device", count, NULL };
+	char *env[3] = { };
 
+	env[0] = err ? "WEDGED=rebind,bus-reset" : "RESET=device";
+	env[1] = count;
 	snprintf(count, sizeof(count), "RESET_COUNT=%llu",
 		 (u64)atomic64_read(&tdev->reset_count));
 	kobject_uevent_env(&tdev->drm.accel->kdev->kobj, KOBJ_CHANGE, env);
 }
 
-/* All jobs end with @err; reset_lock is held for writing. */
+/* All jobs end with @err, new ones too; reset_lock is held for writing. */
 static void trn_device_stop(struct trn_device *tdev, int err)
 {
-	WRITE_ONCE(tdev->broken, true);
+	WRITE_ONCE(tdev->broken, err);
 	trn_queues_stop(tdev, err);
 }
 
@@ -269,11 +287,12 @@ static int trn_device_start(struct trn_device *tdev, const char *why)
 		drm_err(&tdev->drm,
 			"device reset (%s) failed (error %d): jobs are refused; reset again or rebind the driver\n",
 			why, ret);
+		WRITE_ONCE(tdev->broken, -ENODEV);
 		return ret;
 	}
 
 	atomic64_inc(&tdev->reset_count);
-	WRITE_ONCE(tdev->broken, false);
+	WRITE_ONCE(tdev->broken, 0);
 	trn_queues_restart(tdev);
 	drm_warn(&tdev->drm, "device was reset (%s) in %lld ms, contents of HBM are lost\n",
 		 why, ktime_ms_delta(ktime_get(), begin));
@@ -285,7 +304,8 @@ static int trn_device_start(struct trn_device *tdev, const char *why)
  * @tdev: device
  * @why: for the log
  *
- * All jobs end with -ECANCELED. Sleeps for as long as the firmware needs.
+ * All jobs end with -ECANCELED, or -ENODEV when the device is gone. Sleeps for
+ * as long as the firmware needs.
  *
  * Return: 0; -ENODEV when it is gone; else the device is broken.
  */
@@ -296,7 +316,7 @@ int trn_device_reset(struct trn_device *tdev, const char *why)
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
 	down_write(&tdev->reset_lock);
-	trn_device_stop(tdev, -ECANCELED);
+	trn_device_stop(tdev, trn_device_gone(tdev) ? -ENODEV : -ECANCELED);
 	ret = trn_device_start(tdev, why);
 	up_write(&tdev->reset_lock);
 	trn_device_uevent(tdev, ret);
@@ -308,7 +328,8 @@ static void trn_device_reset_work(struct work_struct *work)
 {
 	struct trn_device *tdev = container_of(work, struct trn_device, reset_work);
 
-	trn_device_reset(tdev, "engine could not be recovered");
+	trn_device_reset(tdev, trn_device_gone(tdev) ? "device does not answer" :
+						       "engine could not be recovered");
 }
 
 /**

@@ -197,7 +197,7 @@ struct trn_device {
 	/* reset (trainium_device.c) */
 	struct rw_semaphore reset_lock;
 	atomic64_t reset_count;
-	bool broken;			/* not usable: a reset failed, or one is under way */
+	int broken;			/* 0, or the error for jobs: a reset failed or runs */
 	struct workqueue_struct *reset_wq;
 	struct work_struct reset_work;
 

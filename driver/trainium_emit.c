@@ -270,13 +270,13 @@ void trn_emit_rewind(struct trn_emit *e)
  * trn_patterns_alloc - give a queue the blocks that fills copy from
  * @q: the queue, not locked
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, -ENODEV, or -ENOENT for a queue that ends.
  */
 int trn_patterns_alloc(struct trn_queue *q)
 {
 	struct trn_pattern *p;
 	unsigned int i;
-	int idx;
+	int idx, ret;
 
 	if (READ_ONCE(q->patterns))
 		return 0;
@@ -295,16 +295,18 @@ int trn_patterns_alloc(struct trn_queue *q)
 	}
 
 	mutex_lock(&q->lock);
-	if (i == TRN_NUM_PATTERNS && !q->patterns && !q->closing) {
+	ret = q->patterns ? 0 : q->closing ? -ENOENT : -ENOMEM;
+	if (ret == -ENOMEM && i == TRN_NUM_PATTERNS) {
 		q->patterns = p;
 		p = NULL;
+		ret = 0;
 	}
 	mutex_unlock(&q->lock);
 	while (p && i--)
 		dma_free_coherent(q->drm->dev, TRN_PATTERN_SIZE, p[i].cpu, p[i].dma);
 	kfree(p);
 	drm_dev_exit(idx);
-	return READ_ONCE(q->patterns) ? 0 : -ENOMEM;
+	return ret;
 }
 
 /**

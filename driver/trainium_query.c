@@ -103,7 +103,7 @@ static int trn_query_queue(struct trn_file *tfile, u32 index, struct drm_trainiu
 	struct trn_queue *q = trn_queue_get(tfile, index);
 
 	if (!q)
-		return -EINVAL;
+		return -ENOENT;
 	/* Not to tell of a job in flight that has ended */
 	trn_queue_reap(q);
 	mutex_lock(&q->lock);

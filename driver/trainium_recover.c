@@ -174,6 +174,11 @@ static void trn_queue_timeout(struct trn_queue *q)
 		return;
 	cookie = dma_fence_begin_signalling();
 	down_write(&tdev->reset_lock);
+	/* Nobody is to blame then; the reset tells all jobs. */
+	if (trn_device_gone(tdev)) {
+		trn_device_schedule_reset(tdev);
+		goto unlock;
+	}
 
 	mutex_lock(&q->lock);
 	trn_queue_reap(q);
@@ -182,7 +187,7 @@ static void trn_queue_timeout(struct trn_queue *q)
 	q->watched_at = jiffies;
 	mutex_unlock(&q->lock);
 	trn_recover(tdev, engines);
-
+unlock:
 	up_write(&tdev->reset_lock);
 	dma_fence_end_signalling(cookie);
 	drm_dev_exit(idx);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Hardware rings: taking a queue pair of an engine, starting and stopping it. */
-#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
+#include <linux/iopoll.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 
@@ -24,6 +24,13 @@ static void __iomem *trn_ring_m2s(const struct trn_ring *ring)
 static void __iomem *trn_ring_s2m(const struct trn_ring *ring)
 {
 	return ring->engine->regs + TRN_UDMA_S2M_Q(ring->index);
+}
+
+/* Status of both sides */
+static u32 trn_ring_status(const struct trn_ring *ring)
+{
+	return readl(trn_ring_m2s(ring) + TRN_UDMA_Q_STATUS) |
+	       readl(trn_ring_s2m(ring) + TRN_UDMA_Q_STATUS);
 }
 
 /* Bytes of a block that holds both rings, the markers and the done word. */
@@ -75,16 +82,13 @@ void trn_ring_stop(struct trn_ring *ring)
 	const u32 running = TRN_UDMA_Q_STATUS_PREFETCH | TRN_UDMA_Q_STATUS_SCHED;
 	void __iomem *m2s = trn_ring_m2s(ring);
 	void __iomem *s2m = trn_ring_s2m(ring);
-	unsigned int us;
+	u32 status;
 
 	writel(TRN_UDMA_Q_CFG_RESET, m2s + TRN_UDMA_Q_CFG);
 	writel(TRN_UDMA_Q_CFG_RESET, s2m + TRN_UDMA_Q_CFG);
-	for (us = 0; us < TRN_RING_DRAIN_US; us += 10) {
-		if (!((readl(m2s + TRN_UDMA_Q_STATUS) |
-		       readl(s2m + TRN_UDMA_Q_STATUS)) & running))
-			break;
-		usleep_range(10, 20);
-	}
+	/* All ones: a device that is gone. The reset below ends what hangs. */
+	read_poll_timeout(trn_ring_status, status, !(status & running) || status == ~0u,
+			  20, TRN_RING_DRAIN_US, false, ring);
 	writel(TRN_UDMA_Q_SW_CTRL_RESET, m2s + TRN_UDMA_M2S_Q_SW_CTRL);
 	writel(TRN_UDMA_Q_SW_CTRL_RESET, s2m + TRN_UDMA_S2M_Q_SW_CTRL);
 	writel(0, m2s + TRN_UDMA_Q_LEN);
@@ -295,9 +299,7 @@ bool trn_ring_test(struct trn_engine *engine)
 {
 	struct trn_device *tdev = engine->tdev;
 	struct trn_ring *ring = tdev->test_ring;
-	unsigned int us;
-	bool done;
-	u64 number;
+	u64 number, done;
 
 	lockdep_assert_held(&engine->lock);
 	if (!tdev->hw->engine_has_host(engine->id))
@@ -309,13 +311,9 @@ bool trn_ring_test(struct trn_engine *engine)
 	trn_ring_start(ring);
 	number = trn_ring_marker(ring, false);
 	trn_ring_kick(ring);
-	for (us = 0; us < TRN_RING_TEST_US; us += 20) {
-		done = trn_ring_done(ring) >= number;
-		if (done)
-			break;
-		usleep_range(20, 40);
-	}
+	read_poll_timeout(trn_ring_done, done, done >= number, 50, TRN_RING_TEST_US,
+			  false, ring);
 	trn_ring_stop(ring);
 	mutex_unlock(&tdev->test_lock);
-	return done;
+	return done >= number;
 }

@@ -246,7 +246,7 @@ static int trn_queue_lock(struct trn_queue *q, int *idx)
 	if (unlikely(ret))
 		goto err_reset;
 	if (unlikely(q->closing || tdev->broken)) {
-		ret = q->closing ? -ENOENT : -ENODEV;
+		ret = q->closing ? -ENOENT : tdev->broken;
 		goto err_lock;
 	}
 	return 0;

@@ -3,8 +3,8 @@
  * UDMA engines: initialisation, error state and recovery. The values and the
  * order of the writes are those the hardware is known to work with.
  */
-#include <linux/delay.h>
 #include <linux/io.h>
+#include <linux/iopoll.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
@@ -210,6 +210,12 @@ static bool trn_state_aborted(u32 state)
 	return state != ~0u && abort;
 }
 
+static bool trn_engine_state_aborted(struct trn_engine *engine)
+{
+	return trn_state_aborted(trn_read(engine, TRN_UDMA_M2S_STATE)) ||
+	       trn_state_aborted(trn_read(engine, TRN_UDMA_S2M_STATE));
+}
+
 /**
  * trn_engine_aborted - has an error stopped the engine?
  * @engine: the engine
@@ -224,8 +230,7 @@ bool trn_engine_aborted(struct trn_engine *engine, u64 *cause)
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return false;
 
-	aborted = trn_state_aborted(trn_read(engine, TRN_UDMA_M2S_STATE)) ||
-		  trn_state_aborted(trn_read(engine, TRN_UDMA_S2M_STATE));
+	aborted = trn_engine_state_aborted(engine);
 	if (aborted && cause)
 		*cause = trn_read(engine, TRN_IOFIC_SECONDARY(TRN_IOFIC_A) + TRN_IOFIC_CAUSE) |
 			 (u64)trn_read(engine, TRN_IOFIC_SECONDARY(TRN_IOFIC_B) +
@@ -261,7 +266,8 @@ void trn_udma_quiesce(struct trn_device *tdev)
 /* Stops every queue pair, whoever owns it, and takes the engine out of abort. */
 static bool trn_engine_restart(struct trn_engine *engine)
 {
-	unsigned int q, us;
+	unsigned int q;
+	bool aborted;
 
 	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++) {
 		const u32 m2s = TRN_UDMA_M2S_Q(q), s2m = TRN_UDMA_S2M_Q(q);
@@ -283,13 +289,8 @@ static bool trn_engine_restart(struct trn_engine *engine)
 	trn_write(engine, TRN_UDMA_M2S_CHANGE_STATE, TRN_UDMA_CHANGE_NORMAL);
 	trn_write(engine, TRN_UDMA_S2M_CHANGE_STATE, TRN_UDMA_CHANGE_NORMAL);
 
-	for (us = 0; us < TRN_STATE_US; us += 20) {
-		if (!trn_state_aborted(trn_read(engine, TRN_UDMA_M2S_STATE)) &&
-		    !trn_state_aborted(trn_read(engine, TRN_UDMA_S2M_STATE)))
-			return true;
-		usleep_range(20, 40);
-	}
-	return false;
+	return !read_poll_timeout(trn_engine_state_aborted, aborted, !aborted, 20,
+				  TRN_STATE_US, false, engine);
 }
 
 /* Tells the owners that what was in their rings is lost. */
@@ -406,6 +407,10 @@ int trn_engine_recover(struct trn_engine *engine)
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
 
+	if (trn_device_gone(tdev)) {
+		ret = -ENODEV;
+		goto out;
+	}
 	trn_engine_aborted(engine, &cause);
 	trace_trn_engine_error(tdev, engine->id, cause);
 
