@@ -65,6 +65,13 @@ void tq_attach(TqChip *c, QTestState *qts, unsigned bus, unsigned devfn,
     tq_map(c, n);
 }
 
+void tq_adopt(TqChip *c, const TqChip *from, QTestState *qts)
+{
+    *c = *from;
+    c->qts = qts;
+    c->ram = NULL;
+}
+
 static void tq_map_bar(TqChip *c, unsigned bar, uint64_t addr)
 {
     uint32_t lo = tq_cfg_read(c, 0x10 + 4 * bar);

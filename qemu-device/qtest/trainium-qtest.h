@@ -69,6 +69,8 @@ void tq_start_shared(TqChip *c, const char *args, const char *props);
 /* QEMU started by the caller: find, map and enable the chip there. */
 void tq_attach(TqChip *c, QTestState *qts, unsigned bus, unsigned devfn,
                unsigned n);
+/* The same chip, in the QEMU it was migrated to. */
+void tq_adopt(TqChip *c, const TqChip *from, QTestState *qts);
 /* Bridge windows for everything tq_attach() may map behind a root port. */
 void tq_setup_port(QTestState *qts, unsigned devfn, unsigned secondary);
 /* Writes the BARs and the command register, as firmware does after a reset. */
