@@ -232,6 +232,12 @@ uint32_t tq_read(TqChip *c, uint64_t off)
 
 void tq_write(TqChip *c, uint64_t off, uint32_t value)
 {
+    if (c->record) {
+        TqWrite w = { c->bar0 + off, value };
+
+        g_array_append_val(c->record, w);
+        return;
+    }
     qtest_writel(c->qts, c->bar0 + off, value);
 }
 

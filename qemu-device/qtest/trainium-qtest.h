@@ -35,6 +35,10 @@
 
 #define TQ_STAGE        256
 
+typedef struct TqWrite {
+    uint64_t addr, value;                   /* guest-physical */
+} TqWrite;
+
 typedef struct TqChip {
     QTestState *qts;
     uint8_t bus, devfn;
@@ -42,6 +46,7 @@ typedef struct TqChip {
     uint64_t pitch;                         /* of the stacks in BAR4 */
     uint64_t heap;                          /* next free host address */
     uint8_t *ram;                           /* tq_start_shared(): its memory */
+    GArray *record;                         /* of TqWrite: instead of BAR0 */
 } TqChip;
 
 /* One side (M2S or S2M) of a queue pair, as software sees it. */
