@@ -164,7 +164,8 @@ static Flight *flight_new(TrnReorder *r)
 static bool queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
 {
     TrnPacket *p = &r->packet;
-    TrnRingView m2s, s2m;
+    TrnRingView m2s = { .ring = &e->q[q].m2s };
+    TrnRingView s2m = { .ring = &e->q[q].s2m };
     uint32_t m2s_skip, s2m_skip;
     TrnParse parse;
     Flight *f;
@@ -179,8 +180,6 @@ static bool queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
         m2s_skip >= e->q[q].m2s.pending || s2m_skip >= e->q[q].s2m.pending) {
         return false;
     }
-    m2s = trn_ring_view(r->dev, &e->q[q].m2s);
-    s2m = trn_ring_view(r->dev, &e->q[q].s2m);
     parse = trn_packet_parse(e, q, &m2s, &s2m, m2s_skip, s2m_skip, p);
     if (parse == TRN_PARSE_WAIT) {
         return false;
@@ -252,10 +251,12 @@ static bool seg_move(TrnDevice *d, Flight *f, unsigned n, bool write)
         bool ok;
 
         kind = trn_span_get(f->engine, addr, write, &s, &len, &t);
-        if (kind == TRN_SPAN_DIRECT && s.host) {
+        if (kind == TRN_SPAN_DIRECT && t.kind == TRN_TARGET_HOST) {
             if (write) {
                 memcpy(s.ptr, data, len);
-                trn_host_dirty(s.host, s.ptr, len);
+                if (s.host) {
+                    trn_host_dirty(s.host, s.ptr, len);
+                }
             } else {
                 memcpy(data, s.ptr, len);
             }

@@ -99,10 +99,16 @@ typedef struct TrnPacket {
     TrnSeg seg[TRN_PKT_MAX_SEGS];
 } TrnPacket;
 
-/* A ring for the time of one slice: @ptr when it is plain memory as a whole */
+/*
+ * A ring for the time of one slice: @ptr leads to @count descriptors from
+ * @first on, and is moved along as others are asked for.
+ */
 typedef struct TrnRingView {
     TrnRing *ring;
     const uint8_t *ptr;
+    uint32_t first, count;
+    bool inl;                   /* in: only plain memory may be looked at */
+    bool later;                 /* out: the ring is something else */
 } TrnRingView;
 
 typedef enum TrnParse {
@@ -142,11 +148,10 @@ void trn_iofic_queue(TrnEngine *e, unsigned q, TrnSide side);
 void trn_iofic_error(TrnEngine *e, unsigned group, uint32_t cause);
 
 /* udma-packet.c */
-TrnRingView trn_ring_view(TrnDevice *d, TrnRing *r);
 void trn_ring_advance(TrnRing *r, uint32_t n);
 /* The packet that many descriptors behind the heads; changes nothing. */
-TrnParse trn_packet_parse(TrnEngine *e, unsigned q, const TrnRingView *m2s,
-                          const TrnRingView *s2m, uint32_t m2s_skip,
+TrnParse trn_packet_parse(TrnEngine *e, unsigned q, TrnRingView *m2s,
+                          TrnRingView *s2m, uint32_t m2s_skip,
                           uint32_t s2m_skip, TrnPacket *p);
 /* What data at @addr is; clips @len to the piece that is alike. */
 TrnSpanKind trn_span_get(TrnEngine *e, uint64_t addr, bool write, TrnSpan *s,
