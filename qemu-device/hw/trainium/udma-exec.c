@@ -77,7 +77,7 @@ typedef enum Outcome {
     STOP,                       /* queue or engine stopped, or rings changed */
 } Outcome;
 
-/* --- memory ---------------------------------------------------------------- */
+/* --- memory --- */
 
 static void run_flush(TrnExec *x)
 {
@@ -101,6 +101,8 @@ static void run_flush(TrnExec *x)
         trn_store_write(x->run_dst.store, dst, src, len);
     } else if (len == 4 && QEMU_PTR_IS_ALIGNED(dst, 4)) {
         qatomic_set((uint32_t *)dst, ldl_he_p(src));
+    } else if (len == 8 && QEMU_PTR_IS_ALIGNED(dst, 8)) {
+        qatomic_set__nocheck((uint64_t *)dst, ldq_he_p(src));
     } else if (len > TRN_DESC_MAX_LEN) {
         trn_copy(dst, src, len);    /* merged, so they do not overlap */
     } else {
@@ -111,7 +113,8 @@ static void run_flush(TrnExec *x)
     }
 }
 
-static void run_add(TrnExec *x, const TrnSpan *dst, const TrnSpan *src, uint64_t len)
+static void run_add(TrnExec *x, const TrnSpan *dst, const TrnSpan *src,
+                    uint64_t len)
 {
     uint64_t total = x->run_len + len;
 
@@ -135,7 +138,7 @@ static void run_add(TrnExec *x, const TrnSpan *dst, const TrnSpan *src, uint64_t
     x->run_len = len;
 }
 
-/* --- completion ------------------------------------------------------------ */
+/* --- completion --- */
 
 bool trn_queue_can_run(const TrnEngine *e, unsigned q)
 {
@@ -269,7 +272,7 @@ bool trn_packet_fail(TrnEngine *e, unsigned q, TrnPacket *p)
     return trn_packet_causes(e, p) && trn_packet_retire(e, q, p, true);
 }
 
-/* --- a packet, in order ---------------------------------------------------- */
+/* --- a packet, in order --- */
 
 static void packet_copy(TrnExec *x, TrnEngine *e, TrnPacket *p)
 {
@@ -370,7 +373,7 @@ static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
     return DONE;
 }
 
-/* --- queues and slices ----------------------------------------------------- */
+/* --- queues and slices --- */
 
 static bool budget_late(const Budget *b)
 {

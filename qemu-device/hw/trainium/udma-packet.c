@@ -21,7 +21,7 @@ typedef struct Desc {
     uint64_t addr;
 } Desc;
 
-/* --- rings ----------------------------------------------------------------- */
+/* --- rings --- */
 
 /* Moves the view so that it begins with descriptor @index. */
 static bool view_move(TrnDevice *d, TrnRingView *v, uint32_t index)
@@ -113,7 +113,7 @@ static bool ring_id_ok(TrnEngine *e, TrnSide side, const TrnRing *r,
     return e->secondary[group].abort_mask & cause;
 }
 
-/* --- packets --------------------------------------------------------------- */
+/* --- packets --- */
 
 static uint32_t m2s_reg(const TrnEngine *e, uint32_t offset)
 {
@@ -269,10 +269,15 @@ TrnParse trn_packet_parse(TrnEngine *e, unsigned q, TrnRingView *m2s,
     p->m2s_int = p->s2m_int = false;
     p->num_src = p->num_segs = 0;
     res = parse_m2s(e, m2s, m2s_skip, p);
+    /* The barrier is a pause of the queue, and pauses can be masked. */
+    if (e->q[q].m2s.other[TRN_UDMA_M2S_Q_RATE_MASK / 4] &
+        TRN_UDMA_Q_RATE_MASK_DMB) {
+        p->dmb = false;
+    }
     return res == TRN_PARSE_READY ? parse_s2m(e, s2m, s2m_skip, p) : res;
 }
 
-/* --- addresses ------------------------------------------------------------- */
+/* --- addresses --- */
 
 static bool engine_reaches_host(const TrnEngine *e)
 {

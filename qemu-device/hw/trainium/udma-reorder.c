@@ -81,7 +81,7 @@ static bool same_queue(const Flight *a, const Flight *b)
     return a->engine == b->engine && a->q == b->q;
 }
 
-/* --- what is allowed ------------------------------------------------------- */
+/* --- what is allowed --- */
 
 static bool may_read(TrnReorder *r, const Flight *f)
 {
@@ -127,7 +127,7 @@ static bool may_write(TrnReorder *r, const Flight *f)
     return !barrier || oldest > barrier;
 }
 
-/* --- taking in ------------------------------------------------------------- */
+/* --- taking in --- */
 
 /* Packets of the queue in flight, and the descriptors they hold */
 static unsigned queue_flights(TrnReorder *r, TrnEngine *e, unsigned q,
@@ -224,7 +224,7 @@ static void take_in(TrnReorder *r)
     }
 }
 
-/* --- steps ----------------------------------------------------------------- */
+/* --- steps --- */
 
 static uint8_t *seg_data(Flight *f, unsigned n)
 {
