@@ -32,7 +32,7 @@ help:
 	@echo '  make guest      all that the guest holds             -> build/guest/'
 	@echo
 	@echo 'Tests and figures:'
-	@echo '  make qtest | unit | vm-test | kselftest | lint       one level of make check'
+	@echo '  make lint | qtest | unit | vm-test | kselftest | stack-test   one level of make check'
 	@echo '  make check LEVELS="qtest unit"                       some of them'
 	@echo '  make bench      one JSON object a line'
 	@echo
@@ -75,7 +75,7 @@ selftests:
 guest:
 	@scripts/build-guest
 
-qtest unit vm-test kselftest lint:
+lint qtest unit vm-test kselftest stack-test:
 	@scripts/check $@
 
 docs:
@@ -88,4 +88,4 @@ distclean:
 	@scripts/clean --dist
 
 .PHONY: help demo check bench qemu kernel debug-kernel modules runtime tools selftests guest \
-	qtest unit vm-test kselftest lint docs clean distclean
+	lint qtest unit vm-test kselftest stack-test docs clean distclean

@@ -30,7 +30,8 @@
  * the engine's word and then the summary, so a handler that takes the summary
  * with an exchange and then each engine's word loses nothing. Address 0
  * switches the area off (messages are then sent without it). An AXI address
- * with the host bit, as everything the device writes to the host.
+ * with the host bit, as everything the device writes to the host, aligned to
+ * the stride; the bits below that are ignored.
  */
 #define TRN_EXT_PENDING_LO		0x0020u
 #define TRN_EXT_PENDING_HI		0x0024u

@@ -35,6 +35,7 @@
 #define  TRN_UDMA_CFG_LEN_MASK		0xfffffu
 #define  TRN_UDMA_CFG_LEN_0_IS_64K	(1u << 24)
 #define TRN_UDMA_M2S_STREAM_CFG		0x00258u
+#define  TRN_UDMA_STREAM_CFG_DISABLE	(1u << 0)	/* both sides */
 #define TRN_UDMA_S2M_STATE		0x20200u
 #define TRN_UDMA_S2M_CHANGE_STATE	0x20204u
 #define TRN_UDMA_S2M_ERR_LOG_MASK	0x2020cu

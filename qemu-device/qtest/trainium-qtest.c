@@ -65,6 +65,13 @@ void tq_attach(TqChip *c, QTestState *qts, unsigned bus, unsigned devfn,
     tq_map(c, n);
 }
 
+void tq_adopt(TqChip *c, const TqChip *from, QTestState *qts)
+{
+    *c = *from;
+    c->qts = qts;
+    c->ram = NULL;
+}
+
 static void tq_map_bar(TqChip *c, unsigned bar, uint64_t addr)
 {
     uint32_t lo = tq_cfg_read(c, 0x10 + 4 * bar);
@@ -225,6 +232,12 @@ uint32_t tq_read(TqChip *c, uint64_t off)
 
 void tq_write(TqChip *c, uint64_t off, uint32_t value)
 {
+    if (c->record) {
+        TqWrite w = { c->bar0 + off, value };
+
+        g_array_append_val(c->record, w);
+        return;
+    }
     qtest_writel(c->qts, c->bar0 + off, value);
 }
 

@@ -35,6 +35,10 @@
 
 #define TQ_STAGE        256
 
+typedef struct TqWrite {
+    uint64_t addr, value;                   /* guest-physical */
+} TqWrite;
+
 typedef struct TqChip {
     QTestState *qts;
     uint8_t bus, devfn;
@@ -42,6 +46,7 @@ typedef struct TqChip {
     uint64_t pitch;                         /* of the stacks in BAR4 */
     uint64_t heap;                          /* next free host address */
     uint8_t *ram;                           /* tq_start_shared(): its memory */
+    GArray *record;                         /* of TqWrite: instead of BAR0 */
 } TqChip;
 
 /* One side (M2S or S2M) of a queue pair, as software sees it. */
@@ -69,6 +74,8 @@ void tq_start_shared(TqChip *c, const char *args, const char *props);
 /* QEMU started by the caller: find, map and enable the chip there. */
 void tq_attach(TqChip *c, QTestState *qts, unsigned bus, unsigned devfn,
                unsigned n);
+/* The same chip, in the QEMU it was migrated to. */
+void tq_adopt(TqChip *c, const TqChip *from, QTestState *qts);
 /* Bridge windows for everything tq_attach() may map behind a root port. */
 void tq_setup_port(QTestState *qts, unsigned devfn, unsigned secondary);
 /* Writes the BARs and the command register, as firmware does after a reset. */

@@ -427,7 +427,7 @@ bool trn_axi_init_bars(TrnDevice *d, Error **errp)
     return true;
 }
 
-/* A region inside another one holds its owner: the device would stay for ever. */
+/* A region inside another one holds its owner, which would stay for ever. */
 void trn_axi_exit_bars(TrnDevice *d)
 {
     unsigned i;

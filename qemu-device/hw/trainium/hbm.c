@@ -108,7 +108,7 @@ static void store_set_dense(TrnStore *st, uint64_t offset, uint64_t len)
     }
 }
 
-/* First byte at or after @offset that is not in a hole; @end when there is none */
+/* First byte from @offset on that is not in a hole; @end if there is none */
 static uint64_t store_next_data(TrnStore *st, uint64_t offset, uint64_t end)
 {
     off_t pos = lseek(st->fd, offset, SEEK_DATA);
@@ -180,7 +180,9 @@ static void store_zero_pages(TrnStore *st, uint64_t offset, uint64_t end)
         if (mincore(st->ptr + offset, n, resident)) {
             memset(resident, 1, sizeof(resident));
         }
-        for (pages = 1; pages * PAGE < n && (resident[pages] & 1); pages++) {
+        pages = 1;
+        while (pages * PAGE < n && (resident[pages] & 1)) {
+            pages++;
         }
         n = MIN(n, pages * PAGE);
         memset(st->ptr + offset, 0, n);

@@ -6,7 +6,9 @@
  * Translating every descriptor would cost more than moving 64 bytes. So, as
  * vhost does, a memory listener keeps a table of the RAM in that address
  * space; what is in the table is reached by pointer. Behind an IOMMU the
- * table is empty and everything takes the general way.
+ * table is empty: there, pages are mapped as they are met, and unmapped when
+ * the slice is over. What is not RAM (other devices) is never reached by
+ * pointer.
  */
 #include "qemu/osdep.h"
 #include "qemu/atomic.h"
@@ -21,6 +23,16 @@ struct TrnHostRegion {
     bool mapped;
     MemoryRegionCache cache;
 };
+
+/* RAM behind an IOMMU, mapped for the time of a slice */
+typedef struct TrnHostMap {
+    void *ptr;
+    hwaddr len;
+    bool write;
+} TrnHostMap;
+
+#define MAP_PAGE 4096ull
+#define MAPS_MAX 1024
 
 static void host_region_clear(void *p)
 {
@@ -45,6 +57,7 @@ static void host_listener_begin(MemoryListener *l)
     TrnDevice *d = container_of(l, TrnDevice, dma_listener);
 
     g_array_set_size(d->host_region_next, 0);
+    d->host_iommu_next = false;
 }
 
 static void host_listener_region(MemoryListener *l, MemoryRegionSection *s)
@@ -56,8 +69,10 @@ static void host_listener_region(MemoryListener *l, MemoryRegionSection *s)
         .readonly = s->readonly,
     };
 
-    if (memory_access_is_direct(s->mr, !s->readonly,
-                                MEMTXATTRS_UNSPECIFIED)) {
+    if (memory_region_is_iommu(s->mr)) {
+        d->host_iommu_next = true;
+    } else if (memory_access_is_direct(s->mr, !s->readonly,
+                                       MEMTXATTRS_UNSPECIFIED)) {
         g_array_append_val(d->host_region_next, r);
     }
 }
@@ -71,6 +86,7 @@ static void host_listener_commit(MemoryListener *l)
     d->host_region_hit = 0;
     g_array_set_size(old, 0);
     d->host_region_next = old;
+    d->host_iommu = d->host_iommu_next;
 }
 
 bool trn_host_init(TrnDevice *d, Error **errp)
@@ -78,6 +94,7 @@ bool trn_host_init(TrnDevice *d, Error **errp)
     d->dma_as = pci_get_address_space(PCI_DEVICE(d));
     d->host_region = host_regions_new();
     d->host_region_next = host_regions_new();
+    d->host_map = g_array_new(false, false, sizeof(TrnHostMap));
     d->dma_listener = (MemoryListener) {
         .name = "trainium",
         .begin = host_listener_begin,
@@ -94,7 +111,9 @@ void trn_host_exit(TrnDevice *d)
     if (!d->host_region) {
         return;
     }
+    trn_host_release(d);
     memory_listener_unregister(&d->dma_listener);
+    g_array_free(d->host_map, true);
     g_array_free(d->host_region, true);
     g_array_free(d->host_region_next, true);
     d->host_region = d->host_region_next = NULL;
@@ -133,8 +152,8 @@ static bool host_region_map(TrnDevice *d, TrnHostRegion *r)
     return r->cache.ptr;
 }
 
-uint8_t *trn_host_ptr(TrnDevice *d, uint64_t addr, uint64_t *len, bool write,
-                      TrnHostRegion **region)
+static uint8_t *host_region_ptr(TrnDevice *d, uint64_t addr, uint64_t *len,
+                                bool write, TrnHostRegion **region)
 {
     TrnHostRegion *r = host_region_find(d, addr);
 
@@ -145,6 +164,60 @@ uint8_t *trn_host_ptr(TrnDevice *d, uint64_t addr, uint64_t *len, bool write,
     *len = MIN(*len, r->size - (addr - r->base));
     *region = r;
     return (uint8_t *)r->cache.ptr + (addr - r->base);
+}
+
+static uint8_t *host_iommu_ptr(TrnDevice *d, uint64_t addr, uint64_t *len,
+                               bool write)
+{
+    TrnHostMap m = { .len = *len, .write = write };
+    MemoryRegion *mr;
+    hwaddr xlat;
+
+    if (d->host_map->len >= MAPS_MAX) {
+        return NULL;
+    }
+    /* Mapping anything but RAM would access it: look first. */
+    WITH_RCU_READ_LOCK_GUARD() {
+        mr = address_space_translate(d->dma_as, addr, &xlat, &m.len, write,
+                                     MEMTXATTRS_UNSPECIFIED);
+        if (!memory_access_is_direct(mr, write, MEMTXATTRS_UNSPECIFIED)) {
+            return NULL;
+        }
+    }
+    m.ptr = address_space_map(d->dma_as, addr, &m.len, write,
+                              MEMTXATTRS_UNSPECIFIED);
+    if (!m.ptr) {
+        return NULL;
+    }
+    g_array_append_val(d->host_map, m);
+    *len = m.len;
+    return m.ptr;
+}
+
+uint8_t *trn_host_ptr(TrnDevice *d, uint64_t addr, uint64_t *len, bool write,
+                      TrnHostRegion **region)
+{
+    *region = NULL;
+    return d->host_iommu ? host_iommu_ptr(d, addr, len, write) :
+                           host_region_ptr(d, addr, len, write, region);
+}
+
+uint64_t trn_host_window(TrnDevice *d, uint64_t addr)
+{
+    return d->host_iommu ? MAP_PAGE - addr % MAP_PAGE : UINT64_MAX;
+}
+
+void trn_host_release(TrnDevice *d)
+{
+    unsigned i;
+
+    for (i = 0; i < d->host_map->len; i++) {
+        TrnHostMap *m = &g_array_index(d->host_map, TrnHostMap, i);
+
+        address_space_unmap(d->dma_as, m->ptr, m->len, m->write,
+                            m->write ? m->len : 0);
+    }
+    g_array_set_size(d->host_map, 0);
 }
 
 void trn_host_dirty(TrnHostRegion *r, const uint8_t *ptr, uint64_t len)
@@ -172,7 +245,7 @@ bool trn_host_or32(TrnDevice *d, uint64_t addr, uint32_t bits)
     TrnHostRegion *r;
     uint32_t *p;
 
-    p = (uint32_t *)trn_host_ptr(d, addr, &direct, true, &r);
+    p = (uint32_t *)host_region_ptr(d, addr, &direct, true, &r);
     if (p && direct == sizeof(uint32_t) &&
         QEMU_PTR_IS_ALIGNED(p, sizeof(uint32_t))) {
         qatomic_or(p, cpu_to_le32(bits));

@@ -42,7 +42,7 @@ static const TrnGeneration trainium2 = {
     .packet_ns = 16,
 };
 
-/* --- size of the memory ---------------------------------------------------- */
+/* --- size of the memory --- */
 
 static bool trn_set_sizes(TrnDevice *d, Error **errp)
 {
@@ -75,7 +75,7 @@ static bool trn_set_sizes(TrnDevice *d, Error **errp)
     return true;
 }
 
-/* --- reset ----------------------------------------------------------------- */
+/* --- reset --- */
 
 /*
  * System reset and FLR. The contents of HBM stay: only switching off loses
@@ -103,7 +103,7 @@ static void trn_reset_hold(Object *obj, ResetType type)
     pcie_cap_lnkctl_reset(PCI_DEVICE(d));
 }
 
-/* --- PCI ------------------------------------------------------------------- */
+/* --- PCI --- */
 
 static void trn_write_config(PCIDevice *pdev, uint32_t addr, uint32_t val,
                              int len)
@@ -175,7 +175,7 @@ static void trn_instance_finalize(Object *obj)
     trn_hbm_exit(TRAINIUM(obj));
 }
 
-/* --- migration ------------------------------------------------------------- */
+/* --- migration --- */
 
 static int trn_post_load(void *opaque, int version_id)
 {
@@ -221,7 +221,7 @@ static const VMStateDescription vmstate_trn = {
     }
 };
 
-/* --- types ----------------------------------------------------------------- */
+/* --- types --- */
 
 static const Property trn_properties[] = {
     DEFINE_PROP_SIZE("hbm-size", TrnDevice, hbm_size, 0),

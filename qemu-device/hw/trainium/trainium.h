@@ -172,6 +172,8 @@ struct TrnDevice {
     GArray *host_region;        /* of TrnHostRegion, by address */
     GArray *host_region_next;   /* while the memory map changes */
     unsigned host_region_hit;
+    GArray *host_map;           /* of TrnHostMap, until trn_host_release() */
+    bool host_iommu, host_iommu_next;
 
     TrnExec *exec;
     TrnEngine *engine;          /* num_engines of them */
@@ -221,14 +223,18 @@ extern const TrnBlock trn_udma_block;
 bool trn_host_init(TrnDevice *d, Error **errp);
 void trn_host_exit(TrnDevice *d);
 /*
- * Pointer to guest RAM, or NULL: not RAM, behind an IOMMU, bus mastering off.
- * @len is clipped to what is contiguous. Valid until the memory map changes,
- * so no longer than the caller keeps the BQL and touches no other device.
- * After a write: trn_host_dirty().
+ * Pointer to guest RAM, or NULL: not RAM, no access, bus mastering off. @len
+ * is clipped to what is contiguous. Valid until trn_host_release() or until
+ * the memory map changes, so no longer than the caller keeps the BQL and
+ * touches no other device. After a write: trn_host_dirty(), unless @region is
+ * NULL; then the release does it.
  */
 uint8_t *trn_host_ptr(TrnDevice *d, uint64_t addr, uint64_t *len, bool write,
                       TrnHostRegion **region);
 void trn_host_dirty(TrnHostRegion *region, const uint8_t *ptr, uint64_t len);
+void trn_host_release(TrnDevice *d);
+/* How much from @addr on is worth asking a pointer for at once */
+uint64_t trn_host_window(TrnDevice *d, uint64_t addr);
 bool trn_host_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len);
 bool trn_host_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len);
 /* Atomic OR of an aligned little-endian word. */

@@ -57,7 +57,6 @@ struct TrnExec {
     TrnSpan run_src, run_dst;
     uint64_t run_len;
 
-    uint64_t slice_ns;          /* modelled, of this slice */
     int64_t busy_since;         /* see bench.c; 0: no slice will follow */
     uint64_t busy_ns;
     TrnPacket packet;
@@ -78,7 +77,7 @@ typedef enum Outcome {
     STOP,                       /* queue or engine stopped, or rings changed */
 } Outcome;
 
-/* --- memory ---------------------------------------------------------------- */
+/* --- memory --- */
 
 static void run_flush(TrnExec *x)
 {
@@ -102,6 +101,8 @@ static void run_flush(TrnExec *x)
         trn_store_write(x->run_dst.store, dst, src, len);
     } else if (len == 4 && QEMU_PTR_IS_ALIGNED(dst, 4)) {
         qatomic_set((uint32_t *)dst, ldl_he_p(src));
+    } else if (len == 8 && QEMU_PTR_IS_ALIGNED(dst, 8)) {
+        qatomic_set__nocheck((uint64_t *)dst, ldq_he_p(src));
     } else if (len > TRN_DESC_MAX_LEN) {
         trn_copy(dst, src, len);    /* merged, so they do not overlap */
     } else {
@@ -112,7 +113,8 @@ static void run_flush(TrnExec *x)
     }
 }
 
-static void run_add(TrnExec *x, const TrnSpan *dst, const TrnSpan *src, uint64_t len)
+static void run_add(TrnExec *x, const TrnSpan *dst, const TrnSpan *src,
+                    uint64_t len)
 {
     uint64_t total = x->run_len + len;
 
@@ -136,7 +138,7 @@ static void run_add(TrnExec *x, const TrnSpan *dst, const TrnSpan *src, uint64_t
     x->run_len = len;
 }
 
-/* --- completion ------------------------------------------------------------ */
+/* --- completion --- */
 
 bool trn_queue_can_run(const TrnEngine *e, unsigned q)
 {
@@ -219,7 +221,6 @@ void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
                                     g->stack_bytes_per_us));
         }
     }
-    d->exec->slice_ns += end - e->busy_until_ns;
     e->busy_until_ns = end;
     d->clock_ns = MAX(d->clock_ns, end);
     e->packets++;
@@ -271,7 +272,7 @@ bool trn_packet_fail(TrnEngine *e, unsigned q, TrnPacket *p)
     return trn_packet_causes(e, p) && trn_packet_retire(e, q, p, true);
 }
 
-/* --- a packet, in order ---------------------------------------------------- */
+/* --- a packet, in order --- */
 
 static void packet_copy(TrnExec *x, TrnEngine *e, TrnPacket *p)
 {
@@ -372,7 +373,7 @@ static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
     return DONE;
 }
 
-/* --- queues and slices ----------------------------------------------------- */
+/* --- queues and slices --- */
 
 static bool budget_late(const Budget *b)
 {
@@ -385,22 +386,22 @@ static bool budget_late(const Budget *b)
 static Outcome queue_run(TrnExec *x, TrnEngine *e, unsigned q, Budget *b)
 {
     TrnPacket *p = &x->packet;
-    TrnRingView m2s, s2m;
+    TrnRingView m2s = { .ring = &e->q[q].m2s, .inl = b->inl };
+    TrnRingView s2m = { .ring = &e->q[q].s2m, .inl = b->inl };
     Outcome out = WAIT;
     bool indirect = false;
 
     if (!trn_queue_can_run(e, q)) {
         return WAIT;
     }
-    m2s = trn_ring_view(x->dev, &e->q[q].m2s);
-    s2m = trn_ring_view(x->dev, &e->q[q].s2m);
-    if (b->inl && (!m2s.ptr || !s2m.ptr)) {
-        return LATER;
-    }
     x->busy = true;
     for (;;) {
         TrnParse parse = trn_packet_parse(e, q, &m2s, &s2m, 0, 0, p);
 
+        if (m2s.later || s2m.later) {
+            out = LATER;
+            break;
+        }
         if (unlikely((p->cause[TRN_M2S] | p->cause[TRN_S2M]) &&
                      parse != TRN_PARSE_WAIT)) {
             run_flush(x);
@@ -433,8 +434,29 @@ static Outcome queue_run(TrnExec *x, TrnEngine *e, unsigned q, Budget *b)
         }
     }
     run_flush(x);
+    trn_host_release(x->dev);
     x->busy = false;
     return out;
+}
+
+/* Modelled time of what the queue will do in a slice, under -icount */
+static uint64_t queue_estimate(TrnEngine *e, unsigned q)
+{
+    const TrnGeneration *g = e->dev->gen;
+    const TrnRing *r = &e->q[q].m2s;
+    uint64_t bytes = 0;
+    uint32_t i, n = MIN(r->pending, SLICE_DESCS);
+
+    for (i = 0; i < n && bytes < SLICE_BYTES; i++) {
+        uint32_t index = (r->head + (uint64_t)i) % r->len, w0;
+
+        if (!trn_axi_read(e->dev, r->base + (uint64_t)index * TRN_DESC_SIZE,
+                          &w0, sizeof(w0))) {
+            break;
+        }
+        bytes += le32_to_cpu(w0) & TRN_DESC_LEN_MASK ?: TRN_DESC_MAX_LEN;
+    }
+    return i * g->packet_ns + bytes * 1000 / g->engine_bytes_per_us;
 }
 
 static bool exec_on_virtual_clock(TrnExec *x)
@@ -455,11 +477,11 @@ static void queue_activate(TrnExec *x, TrnEngine *e, unsigned q)
 {
     set_bit(e->id, x->active);
     x->active_q[e->id] |= 1u << q;
-    exec_schedule(x, x->dev->gen->packet_ns);
+    exec_schedule(x, icount_enabled() ? queue_estimate(e, q) : 0);
 }
 
 /* The next queue by turns, over engines and the queues of each */
-static bool queue_next(TrnExec *x, unsigned *engine, unsigned *q)
+static bool queue_peek(TrnExec *x, unsigned *engine, unsigned *q)
 {
     unsigned n = x->dev->num_engines;
     unsigned e = find_next_bit(x->active, n, x->next_engine);
@@ -474,9 +496,13 @@ static bool queue_next(TrnExec *x, unsigned *engine, unsigned *q)
     mask = x->active_q[e] & -(1u << x->next_q[e]);
     *engine = e;
     *q = ctz32(mask ?: x->active_q[e]);
-    x->next_engine = e + 1;
-    x->next_q[e] = (*q + 1) % TRN_QUEUES_PER_ENGINE;
     return true;
+}
+
+static void queue_took_turn(TrnExec *x, unsigned engine, unsigned q)
+{
+    x->next_engine = engine + 1;
+    x->next_q[engine] = (q + 1) % TRN_QUEUES_PER_ENGINE;
 }
 
 /* Only one queue has work */
@@ -499,8 +525,7 @@ static void exec_slice(TrnExec *x)
     if (!x->busy_since) {
         x->busy_since = trn_bench_clock();
     }
-    x->slice_ns = 0;
-    while ((more = queue_next(x, &engine, &q)) && bytes > 0 && descs > 0 &&
+    while ((more = queue_peek(x, &engine, &q)) && bytes > 0 && descs > 0 &&
            (!deadline || get_clock() < deadline)) {
         bool alone = is_alone(x, engine);
         Budget b = {
@@ -511,6 +536,7 @@ static void exec_slice(TrnExec *x)
         const Budget start = b;
         Outcome out = queue_run(x, &d->engine[engine], q, &b);
 
+        queue_took_turn(x, engine, q);
         bytes -= start.bytes - b.bytes;
         descs -= start.descs - b.descs;
         if (out != LATER) {
@@ -523,7 +549,8 @@ static void exec_slice(TrnExec *x)
     trace_trn_exec_slice(d->routing_id, SLICE_BYTES - bytes,
                          SLICE_DESCS - descs, more);
     if (more) {
-        exec_schedule(x, x->slice_ns);
+        exec_schedule(x, icount_enabled() ?
+                         queue_estimate(&d->engine[engine], q) : 0);
     } else {
         x->busy_ns += trn_bench_clock() - x->busy_since;
         x->busy_since = 0;
@@ -549,6 +576,7 @@ static void exec_run(TrnExec *x)
     }
     x->busy = true;
     ns = trn_reorder_run(x->reorder);
+    trn_host_release(x->dev);
     x->busy = false;
     if (ns) {
         exec_schedule(x, ns);
@@ -634,6 +662,7 @@ static void exec_finish(TrnExec *x)
     if (x->reorder) {
         x->busy = true;
         trn_reorder_finish(x->reorder);
+        trn_host_release(x->dev);
         x->busy = false;
     }
 }

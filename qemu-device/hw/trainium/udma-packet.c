@@ -21,27 +21,35 @@ typedef struct Desc {
     uint64_t addr;
 } Desc;
 
-/* --- rings ----------------------------------------------------------------- */
+/* --- rings --- */
 
-TrnRingView trn_ring_view(TrnDevice *d, TrnRing *r)
+/* Moves the view so that it begins with descriptor @index. */
+static bool view_move(TrnDevice *d, TrnRingView *v, uint32_t index)
 {
-    uint64_t want = (uint64_t)r->len * TRN_DESC_SIZE, len = want;
-    TrnRingView v = { .ring = r };
+    uint64_t addr = v->ring->base + (uint64_t)index * TRN_DESC_SIZE;
+    uint64_t len = (uint64_t)(v->ring->len - index) * TRN_DESC_SIZE;
     TrnHostRegion *host;
     TrnTarget t;
 
-    if (!trn_axi_resolve(d, r->base, &t) || t.len < want) {
-        return v;
+    v->count = 0;
+    if (!trn_axi_resolve(d, addr, &t)) {
+        return false;
     }
+    len = MIN(len, t.len);
     if (t.kind == TRN_TARGET_RAM) {
-        v.ptr = t.ptr;
+        v->ptr = t.ptr;
     } else if (t.kind == TRN_TARGET_HOST) {
-        v.ptr = trn_host_ptr(d, t.addr, &len, false, &host);
-        if (len < want) {
-            v.ptr = NULL;
+        len = MIN(len, trn_host_window(d, t.addr));
+        v->ptr = trn_host_ptr(d, t.addr, &len, false, &host);
+        if (!v->ptr) {
+            return false;
         }
+    } else {
+        return false;
     }
-    return v;
+    v->first = index;
+    v->count = len / TRN_DESC_SIZE;
+    return v->count;
 }
 
 void trn_ring_advance(TrnRing *r, uint32_t n)
@@ -54,18 +62,22 @@ void trn_ring_advance(TrnRing *r, uint32_t n)
     }
 }
 
-static bool desc_fetch(TrnDevice *d, const TrnRingView *v, uint32_t index,
-                       Desc *desc)
+static bool desc_fetch(TrnDevice *d, TrnRingView *v, uint32_t index, Desc *desc)
 {
     uint8_t raw[TRN_DESC_SIZE];
 
-    if (v->ptr) {
+    if (likely(index - v->first < v->count) || view_move(d, v, index)) {
         /* Once: the guest may change it while we look. */
-        memcpy(raw, v->ptr + (uint64_t)index * TRN_DESC_SIZE, sizeof(raw));
+        memcpy(raw, v->ptr + (uint64_t)(index - v->first) * TRN_DESC_SIZE,
+               sizeof(raw));
     } else {
         uint64_t addr = v->ring->base + (uint64_t)index * TRN_DESC_SIZE;
         TrnTarget t;
 
+        if (v->inl) {
+            v->later = true;
+            return false;
+        }
         if (!trn_axi_resolve(d, addr, &t) || t.kind == TRN_TARGET_REG ||
             !trn_axi_read(d, addr, raw, sizeof(raw))) {
             return false;
@@ -101,7 +113,7 @@ static bool ring_id_ok(TrnEngine *e, TrnSide side, const TrnRing *r,
     return e->secondary[group].abort_mask & cause;
 }
 
-/* --- packets --------------------------------------------------------------- */
+/* --- packets --- */
 
 static uint32_t m2s_reg(const TrnEngine *e, uint32_t offset)
 {
@@ -126,7 +138,7 @@ static TrnParse packet_bad(TrnPacket *p, TrnSide side, uint32_t cause)
     return TRN_PARSE_BAD;
 }
 
-static TrnParse parse_m2s(TrnEngine *e, const TrnRingView *v, uint32_t skip,
+static TrnParse parse_m2s(TrnEngine *e, TrnRingView *v, uint32_t skip,
                           TrnPacket *p)
 {
     const TrnRing *r = v->ring;
@@ -192,7 +204,7 @@ static TrnParse parse_m2s(TrnEngine *e, const TrnRingView *v, uint32_t skip,
 }
 
 /* Cuts the packet's bytes into pieces of one source and one destination */
-static TrnParse parse_s2m(TrnEngine *e, const TrnRingView *v, uint32_t skip,
+static TrnParse parse_s2m(TrnEngine *e, TrnRingView *v, uint32_t skip,
                           TrnPacket *p)
 {
     const TrnRing *r = v->ring;
@@ -245,8 +257,8 @@ static TrnParse parse_s2m(TrnEngine *e, const TrnRingView *v, uint32_t skip,
     return TRN_PARSE_READY;
 }
 
-TrnParse trn_packet_parse(TrnEngine *e, unsigned q, const TrnRingView *m2s,
-                          const TrnRingView *s2m, uint32_t m2s_skip,
+TrnParse trn_packet_parse(TrnEngine *e, unsigned q, TrnRingView *m2s,
+                          TrnRingView *s2m, uint32_t m2s_skip,
                           uint32_t s2m_skip, TrnPacket *p)
 {
     TrnParse res;
@@ -257,10 +269,15 @@ TrnParse trn_packet_parse(TrnEngine *e, unsigned q, const TrnRingView *m2s,
     p->m2s_int = p->s2m_int = false;
     p->num_src = p->num_segs = 0;
     res = parse_m2s(e, m2s, m2s_skip, p);
+    /* The barrier is a pause of the queue, and pauses can be masked. */
+    if (e->q[q].m2s.other[TRN_UDMA_M2S_Q_RATE_MASK / 4] &
+        TRN_UDMA_Q_RATE_MASK_DMB) {
+        p->dmb = false;
+    }
     return res == TRN_PARSE_READY ? parse_s2m(e, s2m, s2m_skip, p) : res;
 }
 
-/* --- addresses ------------------------------------------------------------- */
+/* --- addresses --- */
 
 static bool engine_reaches_host(const TrnEngine *e)
 {

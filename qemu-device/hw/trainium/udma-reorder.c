@@ -81,7 +81,7 @@ static bool same_queue(const Flight *a, const Flight *b)
     return a->engine == b->engine && a->q == b->q;
 }
 
-/* --- what is allowed ------------------------------------------------------- */
+/* --- what is allowed --- */
 
 static bool may_read(TrnReorder *r, const Flight *f)
 {
@@ -127,7 +127,7 @@ static bool may_write(TrnReorder *r, const Flight *f)
     return !barrier || oldest > barrier;
 }
 
-/* --- taking in ------------------------------------------------------------- */
+/* --- taking in --- */
 
 /* Packets of the queue in flight, and the descriptors they hold */
 static unsigned queue_flights(TrnReorder *r, TrnEngine *e, unsigned q,
@@ -164,7 +164,8 @@ static Flight *flight_new(TrnReorder *r)
 static bool queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
 {
     TrnPacket *p = &r->packet;
-    TrnRingView m2s, s2m;
+    TrnRingView m2s = { .ring = &e->q[q].m2s };
+    TrnRingView s2m = { .ring = &e->q[q].s2m };
     uint32_t m2s_skip, s2m_skip;
     TrnParse parse;
     Flight *f;
@@ -179,8 +180,6 @@ static bool queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
         m2s_skip >= e->q[q].m2s.pending || s2m_skip >= e->q[q].s2m.pending) {
         return false;
     }
-    m2s = trn_ring_view(r->dev, &e->q[q].m2s);
-    s2m = trn_ring_view(r->dev, &e->q[q].s2m);
     parse = trn_packet_parse(e, q, &m2s, &s2m, m2s_skip, s2m_skip, p);
     if (parse == TRN_PARSE_WAIT) {
         return false;
@@ -225,7 +224,7 @@ static void take_in(TrnReorder *r)
     }
 }
 
-/* --- steps ----------------------------------------------------------------- */
+/* --- steps --- */
 
 static uint8_t *seg_data(Flight *f, unsigned n)
 {
@@ -252,10 +251,12 @@ static bool seg_move(TrnDevice *d, Flight *f, unsigned n, bool write)
         bool ok;
 
         kind = trn_span_get(f->engine, addr, write, &s, &len, &t);
-        if (kind == TRN_SPAN_DIRECT && s.host) {
+        if (kind == TRN_SPAN_DIRECT && t.kind == TRN_TARGET_HOST) {
             if (write) {
                 memcpy(s.ptr, data, len);
-                trn_host_dirty(s.host, s.ptr, len);
+                if (s.host) {
+                    trn_host_dirty(s.host, s.ptr, len);
+                }
             } else {
                 memcpy(data, s.ptr, len);
             }

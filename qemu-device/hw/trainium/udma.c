@@ -92,10 +92,18 @@ void trn_udma_axi_error(TrnEngine *e, unsigned q)
     *udma_reg(e, TRN_UDMA_AXI_QUEUE(q) + 4) |= 1;
 }
 
+static void kick_all(TrnEngine *e)
+{
+    unsigned q;
+
+    for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++) {
+        trn_exec_kick(e, q);
+    }
+}
+
 static void change_state(TrnEngine *e, TrnSide side, uint32_t value)
 {
     uint32_t state = side == TRN_M2S ? e->m2s_state : e->s2m_state;
-    unsigned q;
 
     if (value & TRN_UDMA_CHANGE_ABORT) {
         udma_abort(e);
@@ -117,9 +125,16 @@ static void change_state(TrnEngine *e, TrnSide side, uint32_t value)
     } else if (value & TRN_UDMA_CHANGE_NORMAL) {
         set_state(e, side, TRN_UDMA_STATE_NORMAL);
     }
-    for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++) {
-        trn_exec_kick(e, q);
-    }
+    kick_all(e);
+}
+
+/* Either stream can be switched off; without both, nothing moves. */
+static void stream_cfg_changed(TrnEngine *e)
+{
+    e->stream_off = (*udma_reg(e, TRN_UDMA_M2S_STREAM_CFG) |
+                     *udma_reg(e, TRN_UDMA_S2M_STREAM_CFG)) &
+                    TRN_UDMA_STREAM_CFG_DISABLE;
+    kick_all(e);
 }
 
 static void ring_clear(TrnRing *r)
@@ -399,6 +414,10 @@ void trn_udma_write(TrnDevice *d, unsigned engine, uint32_t offset,
     reg = udma_reg(e, offset);
     if (reg) {
         *reg = value;
+        if (offset == TRN_UDMA_M2S_STREAM_CFG ||
+            offset == TRN_UDMA_S2M_STREAM_CFG) {
+            stream_cfg_changed(e);
+        }
     } else {
         qemu_log_mask(LOG_UNIMP, "trainium %u: engine %u: write of unknown "
                       "register 0x%05x\n", d->routing_id, engine, offset);
@@ -433,6 +452,7 @@ void trn_udma_reset_engine(TrnDevice *d, unsigned engine)
     *udma_reg(e, TRN_UDMA_SPARE_ONES1) = UINT32_MAX;
     trn_iofic_reset(e);
     e->m2s_state = e->s2m_state = TRN_UDMA_STATE_NORMAL;
+    e->stream_off = false;
     e->rings_reset = 0;
     trn_exec_drop(e, -1);
 }
@@ -498,6 +518,9 @@ static int engine_post_load(void *opaque, int version_id)
             return -EINVAL;
         }
     }
+    e->stream_off = (*udma_reg(e, TRN_UDMA_M2S_STREAM_CFG) |
+                     *udma_reg(e, TRN_UDMA_S2M_STREAM_CFG)) &
+                    TRN_UDMA_STREAM_CFG_DISABLE;
     return 0;
 }
 

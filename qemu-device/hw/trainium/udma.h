@@ -21,7 +21,7 @@ typedef struct TrnRing {
     uint64_t comp_base;
     uint32_t cfg, comp_cfg;
     uint32_t pending;           /* rung and not yet executed; at most len */
-    uint32_t other[48];         /* the queue's remaining registers, as written */
+    uint32_t other[48];         /* its remaining registers, as written */
 } TrnRing;
 
 typedef struct TrnQueue {
@@ -33,6 +33,7 @@ struct TrnEngine {
     unsigned id;
     TrnQueue q[TRN_QUEUES_PER_ENGINE];
     uint32_t m2s_state, s2m_state;  /* TRN_UDMA_STATE_* */
+    bool stream_off;            /* one of the stream_cfg registers says so */
     /* Rings reset since the abort: bit q M2S, bit 16 + q S2M */
     uint32_t rings_reset;
     TrnIofic primary[TRN_IOFIC_NUM_PRIMARY];
@@ -48,7 +49,7 @@ struct TrnEngine {
     TrnNotific notific;
     uint64_t busy_until_ns;     /* model time */
     uint64_t bytes, packets, aborts;
-    /* Changes whenever queues were reset or stopped under the executor's feet */
+    /* Changes when a queue was reset or the engine stopped */
     uint32_t epoch;
 };
 
@@ -64,11 +65,11 @@ static inline const char *trn_side_name(TrnSide side)
     return side == TRN_M2S ? "M2S" : "S2M";
 }
 
-/* Both sides in state normal and the firmware not in a device reset */
+/* Both sides in state normal, and no stream switched off */
 static inline bool trn_udma_running(const TrnEngine *e)
 {
     return e->m2s_state == TRN_UDMA_STATE_NORMAL &&
-           e->s2m_state == TRN_UDMA_STATE_NORMAL;
+           e->s2m_state == TRN_UDMA_STATE_NORMAL && !e->stream_off;
 }
 
 /*
@@ -99,16 +100,22 @@ typedef struct TrnPacket {
     TrnSeg seg[TRN_PKT_MAX_SEGS];
 } TrnPacket;
 
-/* A ring for the time of one slice: @ptr when it is plain memory as a whole */
+/*
+ * A ring for the time of one slice: @ptr leads to @count descriptors from
+ * @first on, and is moved along as others are asked for.
+ */
 typedef struct TrnRingView {
     TrnRing *ring;
     const uint8_t *ptr;
+    uint32_t first, count;
+    bool inl;                   /* in: only plain memory may be looked at */
+    bool later;                 /* out: the ring is something else */
 } TrnRingView;
 
 typedef enum TrnParse {
     TRN_PARSE_READY,
     TRN_PARSE_WAIT,             /* descriptors are missing */
-    TRN_PARSE_BAD,              /* @cause says why, @*_descs what it takes along */
+    TRN_PARSE_BAD,              /* why: @cause; takes @*_descs along */
 } TrnParse;
 
 /* A byte range of the chip or the guest that is plain memory */
@@ -142,11 +149,10 @@ void trn_iofic_queue(TrnEngine *e, unsigned q, TrnSide side);
 void trn_iofic_error(TrnEngine *e, unsigned group, uint32_t cause);
 
 /* udma-packet.c */
-TrnRingView trn_ring_view(TrnDevice *d, TrnRing *r);
 void trn_ring_advance(TrnRing *r, uint32_t n);
 /* The packet that many descriptors behind the heads; changes nothing. */
-TrnParse trn_packet_parse(TrnEngine *e, unsigned q, const TrnRingView *m2s,
-                          const TrnRingView *s2m, uint32_t m2s_skip,
+TrnParse trn_packet_parse(TrnEngine *e, unsigned q, TrnRingView *m2s,
+                          TrnRingView *s2m, uint32_t m2s_skip,
                           uint32_t s2m_skip, TrnPacket *p);
 /* What data at @addr is; clips @len to the piece that is alike. */
 TrnSpanKind trn_span_get(TrnEngine *e, uint64_t addr, bool write, TrnSpan *s,
