@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -53,16 +56,53 @@ static int count_chips(void)
 	return count;
 }
 
-static void load(const struct bench *bench)
-{
-	const char *args = bench->module_args ? bench->module_args : "";
-	int fd = open(bench->module, O_RDONLY | O_CLOEXEC);
+/**
+ * struct image - the module, read before the clock runs
+ */
+struct image {
+	void *data;
+	size_t size;
+};
 
-	if (fd < 0)
-		tool_die(TOOL_FAILED, "%s: %s", bench->module, strerror(errno));
-	if (syscall(SYS_finit_module, fd, args, 0))
-		tool_die(TOOL_FAILED, "%s cannot be loaded: %s", bench->module, strerror(errno));
-	close(fd);
+static void read_module(const char *path, struct image *image)
+{
+	struct stat st;
+	FILE *f;
+
+	f = fopen(path, "re");
+	if (!f || fstat(fileno(f), &st))
+		tool_die(TOOL_FAILED, "%s: %s", path, strerror(errno));
+	image->size = (size_t)st.st_size;
+	image->data = malloc(image->size + 1);
+	if (!image->data)
+		tool_die(TOOL_FAILED, "out of memory");
+	if (fread(image->data, 1, image->size, f) != image->size)
+		tool_die(TOOL_FAILED, "%s: cannot be read", path);
+	((char *)image->data)[image->size] = '\0';
+	fclose(f);
+}
+
+/* Loads the modules that this one names in its modinfo, in the order it names them. */
+static void load_dependencies(const struct image *image)
+{
+	static const char key[] = "\0depends=";
+	char *names, *name, *argv[] = { (char *)"modprobe", NULL, NULL }, *save;
+	int status;
+	pid_t pid;
+
+	names = memmem(image->data, image->size, key, sizeof(key) - 1);
+	if (!names)
+		return;
+	names = strdup(names + sizeof(key) - 1);
+	if (!names)
+		tool_die(TOOL_FAILED, "out of memory");
+	for (name = strtok_r(names, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+		argv[1] = name;
+		if (posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) ||
+		    waitpid(pid, &status, 0) != pid || status)
+			tool_die(TOOL_FAILED, "modprobe %s failed", name);
+	}
+	free(names);
 }
 
 static bool usable(uint32_t index)
@@ -84,6 +124,7 @@ static bool usable(uint32_t index)
 void bench_probe(struct bench *bench, const struct row *row, struct result *result)
 {
 	int chips = count_chips(), want, ready = 0;
+	struct image image;
 	int64_t start;
 
 	if (sscanf(row->name, "probe.%dchip", &want) != 1 || want != chips)
@@ -93,8 +134,13 @@ void bench_probe(struct bench *bench, const struct row *row, struct result *resu
 	if (syscall(SYS_delete_module, "trainium", O_NONBLOCK) && errno != ENOENT)
 		tool_die(TOOL_FAILED, "the module cannot be unloaded: %s", strerror(errno));
 
+	read_module(bench->module, &image);
+	load_dependencies(&image);
+
 	start = tool_now();
-	load(bench);
+	if (syscall(SYS_init_module, image.data, image.size,
+		    bench->module_args ? bench->module_args : ""))
+		tool_die(TOOL_FAILED, "%s cannot be loaded: %s", bench->module, strerror(errno));
 	while (ready < chips) {
 		if (neuron_enumerate(NULL, 0, 0) > ready && usable((uint32_t)ready)) {
 			ready++;
@@ -106,4 +152,5 @@ void bench_probe(struct bench *bench, const struct row *row, struct result *resu
 		usleep(POLL_US);
 	}
 	result->value = (double)(tool_now() - start) / 1e9;
+	free(image.data);
 }
