@@ -474,13 +474,21 @@ int trn_queues_init(struct trn_device *tdev)
 		ret = -ENOMEM;
 		goto err_wq;
 	}
+	/* Recovery must not allocate. */
+	tdev->replay = kvmalloc_array(TRN_RING_DEFAULT_SLOTS, sizeof(*tdev->replay), GFP_KERNEL);
+	if (!tdev->replay) {
+		ret = -ENOMEM;
+		goto err_zeroes;
+	}
 	tdev->clear_queue = trn_queue_new(tdev, NULL, TRN_CLEAR_RINGS, TRAINIUM_STACK_ANY);
 	if (IS_ERR(tdev->clear_queue)) {
 		ret = PTR_ERR(tdev->clear_queue);
-		goto err_zeroes;
+		goto err_replay;
 	}
 	return 0;
 
+err_replay:
+	kvfree(tdev->replay);
 err_zeroes:
 	dma_free_coherent(drm->dev, TRN_PATTERN_SIZE, tdev->zeroes, tdev->zeroes_dma);
 err_wq:
@@ -507,5 +515,6 @@ void trn_queues_fini(struct trn_device *tdev)
 	wait_event(tdev->queues_wait, list_empty_careful(&tdev->queues));
 	cancel_work_sync(&tdev->recover_work);
 	destroy_workqueue(tdev->wq);
+	kvfree(tdev->replay);
 	dma_free_coherent(tdev->drm.dev, TRN_PATTERN_SIZE, tdev->zeroes, tdev->zeroes_dma);
 }
