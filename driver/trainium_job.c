@@ -512,10 +512,10 @@ void trn_queue_request_irq(struct trn_queue *q)
  */
 void trn_queue_watch(struct trn_queue *q)
 {
-	if (!delayed_work_pending(&q->watchdog)) {
+	if (!q->watching) {
+		q->watching = true;
 		q->watched_at = jiffies;
-		queue_delayed_work(q->tdev->reset_wq, &q->watchdog,
-				   msecs_to_jiffies(trn_job_timeout_ms) / 4 + 1);
+		queue_delayed_work(q->tdev->reset_wq, &q->watchdog, trn_watchdog_period());
 	}
 	if (!q->tdev->num_vectors && !timer_pending(&q->poll))
 		mod_timer(&q->poll, jiffies + TRN_POLL_TICKS);

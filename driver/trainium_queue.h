@@ -187,6 +187,8 @@ struct trn_queue {
 	bool inline_done;
 	/** @closing: takes no more jobs */
 	bool closing;
+	/** @killed: and its jobs were dropped */
+	bool killed;
 	/** @ended: its teardown was started */
 	bool ended;
 	/** @dead: has no rings any more, starts no work; fc->lock */
@@ -222,6 +224,8 @@ struct trn_queue {
 	struct work_struct teardown;
 	struct timer_list poll;
 	struct delayed_work watchdog;
+	/** @watching: @watchdog is on its way */
+	bool watching;
 	/** @watched: progress that the watchdog saw, and when */
 	u64 watched;
 	unsigned long watched_at;
@@ -279,7 +283,9 @@ void trn_queue_close(struct trn_queue *q, bool kill);
 
 /* trainium_recover.c */
 extern unsigned int trn_job_timeout_ms;
+unsigned long trn_watchdog_period(void);
 void trn_queue_watchdog(struct work_struct *work);
+void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason);
 void trn_recover_work(struct work_struct *work);
 
 /* trainium_submit.c */

@@ -22,6 +22,19 @@ module_param_named(job_timeout_ms, trn_job_timeout_ms, uint, 0444);
 MODULE_PARM_DESC(job_timeout_ms,
 		 "Time without progress after which a job fails, in ms (default 2000)");
 
+/* How often a queue with jobs in flight is looked after */
+#define TRN_WATCHDOG_MS		100u
+
+/**
+ * trn_watchdog_period - time between two looks at a queue
+ *
+ * Return: jiffies.
+ */
+unsigned long trn_watchdog_period(void)
+{
+	return msecs_to_jiffies(min(trn_job_timeout_ms / 4, TRN_WATCHDOG_MS)) + 1;
+}
+
 /* Grows whenever the queue gets anywhere. */
 static u64 trn_queue_progress(const struct trn_queue *q)
 {
@@ -33,8 +46,15 @@ static u64 trn_queue_progress(const struct trn_queue *q)
 	return sum;
 }
 
-/* Ends the jobs in flight, of which the first may have got its error before. */
-static void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason)
+/**
+ * trn_queue_fail_started - end the jobs in flight
+ * @q: the queue; its lock is held
+ * @err: how, unless they have an error already
+ * @reason: of that error
+ *
+ * The engines may go on using what the jobs use: see &trn_queue.frozen.
+ */
+void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason)
 {
 	u64 seqno;
 
@@ -401,6 +421,18 @@ unlock:
 	drm_dev_exit(idx);
 }
 
+/* Not all that stops an engine interrupts. The queue's lock is held. */
+static bool trn_queue_aborted(struct trn_queue *q)
+{
+	unsigned long rings = trn_queue_stuck_rings(q);
+	unsigned int r;
+
+	for_each_set_bit(r, &rings, q->num_rings)
+		if (trn_engine_aborted(q->ring[r]->engine, NULL))
+			return true;
+	return false;
+}
+
 /**
  * trn_queue_watchdog - does the queue make progress?
  * @work: of the queue
@@ -409,7 +441,7 @@ void trn_queue_watchdog(struct work_struct *work)
 {
 	struct trn_queue *q = container_of(work, struct trn_queue, watchdog.work);
 	unsigned long limit = msecs_to_jiffies(trn_job_timeout_ms);
-	bool idle, stuck;
+	bool idle, stuck = false;
 	u64 progress;
 
 	/* An interrupt may have been lost. */
@@ -417,18 +449,20 @@ void trn_queue_watchdog(struct work_struct *work)
 
 	mutex_lock(&q->lock);
 	progress = trn_queue_progress(q);
+	idle = q->completed == q->started;
+	q->watching = !idle;
 	if (progress != q->watched) {
 		q->watched = progress;
 		q->watched_at = jiffies;
+	} else if (!idle) {
+		stuck = time_after_eq(jiffies, q->watched_at + limit) || trn_queue_aborted(q);
 	}
-	idle = q->completed == q->started;
-	stuck = !idle && time_after_eq(jiffies, q->watched_at + limit);
 	mutex_unlock(&q->lock);
 
 	if (stuck)
 		trn_queue_timeout(q);
 	if (!idle)
-		queue_delayed_work(q->tdev->reset_wq, &q->watchdog, limit / 4 + 1);
+		queue_delayed_work(q->tdev->reset_wq, &q->watchdog, trn_watchdog_period());
 }
 
 /**
