@@ -171,6 +171,7 @@ static int bo_create(struct mock_file *file, struct drm_trainium_bo_create *arg)
 	if (arg->placement == TRAINIUM_BO_USERPTR) {
 		if (mock.userptr_error)
 			return mock.userptr_error;
+		mock.userptr_flags = arg->flags;
 	} else {
 		if (arg->userptr || arg->flags & ~TRAINIUM_BO_F_CPU_VISIBLE)
 			return -EINVAL;
@@ -472,6 +473,7 @@ static int submit_wait_all(struct mock_file *file, struct drm_trainium_submit *a
 	struct mock_fence *last = queue->last;
 	int ret;
 
+	mock.waits++;
 	if (!last) {
 		arg->status = TRAINIUM_STATUS_DONE;
 		return 0;

@@ -61,6 +61,8 @@ struct mock {
 	uint32_t job_reason;
 	/** @userptr_error: pinning fails with it */
 	int userptr_error;
+	/** @export_error: export of a fence fails with it */
+	int export_error;
 	/** @no_import: buffers of others cannot be reached */
 	bool no_import;
 	uint64_t reset_count;
@@ -68,6 +70,8 @@ struct mock {
 	/* counters */
 	unsigned int creates[3];
 	unsigned int infos;
+	uint32_t userptr_flags;
+	unsigned int waits;
 	unsigned int maps, unmaps;
 	unsigned int syncobj_creates;
 	unsigned int jobs;

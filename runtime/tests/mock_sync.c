@@ -137,6 +137,8 @@ int mock_syncobj_export_sync_file(int fd, uint32_t handle, int *out)
 	unsigned int i;
 	int ret = -EINVAL;
 
+	if (mock.export_error)
+		return mock.export_error;
 	pthread_mutex_lock(&mock_lock);
 	obj = mock_syncobj(mock_file(fd), handle);
 	if (obj && obj->fence) {

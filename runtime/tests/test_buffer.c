@@ -250,6 +250,8 @@ static void test_small_transfers_are_staged(void **state)
 	check_transfer(1, 0);
 	check_transfer(4096, 3);
 	check_transfer(65536, 1);
+	/* Reads and writes have queues of their own. */
+	assert_int_not_equal(mock.job_log[0].queue, mock.job_log[1].queue);
 	assert_int_equal(mock.creates[TRAINIUM_BO_HOST], 1);
 	assert_int_equal(mock.creates[TRAINIUM_BO_USERPTR], 0);
 }
@@ -298,6 +300,7 @@ static void test_write_from_read_only_memory(void **state)
 
 	(void)state;
 	assert_int_equal(neuron_buffer_write(buffer, 0, page, 1 << 20), 0);
+	assert_int_equal(mock.userptr_flags, TRAINIUM_BO_F_READ_ONLY);
 	munmap(page, 1 << 20);
 	neuron_buffer_destroy(buffer);
 }
@@ -320,9 +323,13 @@ static void test_host_buffers_need_no_dma(void **state)
 {
 	struct neuron_buffer *buffer = create(NEURON_HOST, 1 << 20);
 	unsigned char *data = pattern(1 << 20), *back = malloc(1 << 20);
+	void *address;
 
 	(void)state;
 	assert_int_equal(neuron_buffer_write(buffer, 0, data, 1 << 20), 0);
+	/* The library goes on to use the mapping that the program had, too. */
+	assert_int_equal(neuron_buffer_map(buffer, &address), 0);
+	assert_int_equal(neuron_buffer_unmap(buffer), 0);
 	assert_int_equal(neuron_buffer_read(buffer, 0, back, 1 << 20), 0);
 	assert_memory_equal(data, back, 1 << 20);
 	assert_int_equal(mock.jobs, 0);

@@ -198,7 +198,7 @@ static void test_large_op_is_split(void **state)
 	struct neuron_device *other = reopen_with(4, 100000);
 	struct neuron_buffer *src, *dst;
 	struct neuron_queue *q;
-	struct neuron_op ops[2];
+	struct neuron_op ops[3];
 	unsigned char *data = malloc(1 << 20), *back = malloc(1 << 20);
 	uint64_t sum = 0;
 	uint32_t i;
@@ -215,14 +215,18 @@ static void test_large_op_is_split(void **state)
 	ops[1] = (struct neuron_op){ .type = NEURON_OP_COPY, .flags = NEURON_OP_BARRIER,
 				     .dst = dst, .dst_offset = 1, .src = src, .src_offset = 1,
 				     .size = (1 << 20) - 1 };
-	assert_int_equal(neuron_queue_run(q, ops, 2, NEURON_WAIT_FOREVER), 0);
+	ops[2] = (struct neuron_op){ .type = NEURON_OP_FILL, .flags = NEURON_OP_BARRIER,
+				     .dst = dst, .dst_offset = 4, .size = 4, .pattern = 0xdd,
+				     .pattern_size = 1 };
+	assert_int_equal(neuron_queue_run(q, ops, 3, NEURON_WAIT_FOREVER), 0);
 	assert_true(mock.jobs > 10);
 	for (i = 0; i < mock.jobs; i++) {
 		assert_true(mock.job_log[i].bytes <= 100000);
 		assert_true(mock.job_log[i].ops <= 4);
 		sum += mock.job_log[i].bytes;
 	}
-	assert_int_equal(sum, 50000 + (1 << 20) - 1);
+	assert_int_equal(sum, 50000 + (1 << 20) - 1 + 4);
+	memset(data + 4, 0xdd, 4);
 	assert_int_equal(neuron_buffer_read(dst, 0, back, 1 << 20), 0);
 	assert_int_equal(back[0], 0xee);
 	assert_memory_equal(data + 1, back + 1, (1 << 20) - 1);
@@ -282,6 +286,8 @@ static void test_split_submit_fails_half_way(void **state)
 	assert_int_equal(neuron_queue_submit(queue, ops, 5000, NULL, 0, &fence), -ENOMEM);
 	assert_null(fence);
 	assert_sentence("queue 1 takes no work");
+	/* What was queued has ended when the error is returned. */
+	assert_int_equal(mock.waits, 1);
 	free(ops);
 }
 
@@ -332,6 +338,20 @@ static void test_syncobjs_are_used_again(void **state)
 		neuron_fence_destroy(fence);
 	}
 	assert_int_equal(mock.syncobj_creates, 1);
+}
+
+static void test_result_that_cannot_be_had_yet(void **state)
+{
+	struct neuron_op fill = fill_op(0, 10, 9);
+	struct neuron_fence *fence;
+
+	(void)state;
+	assert_int_equal(neuron_queue_submit(queue, &fill, 1, NULL, 0, &fence), 0);
+	mock.export_error = -EMFILE;
+	assert_int_equal(neuron_fence_wait(fence, 0), -EMFILE);
+	mock.export_error = 0;
+	assert_int_equal(neuron_fence_wait(fence, 0), 0);
+	neuron_fence_destroy(fence);
 }
 
 static void test_exported_syncobj_is_not_used_again(void **state)
@@ -610,6 +630,7 @@ int main(void)
 		TEST(test_split_submit_fails_half_way),
 		TEST(test_submit_and_fences),
 		TEST(test_syncobjs_are_used_again),
+		TEST(test_result_that_cannot_be_had_yet),
 		TEST(test_exported_syncobj_is_not_used_again),
 		TEST(test_fire_and_forget),
 		TEST(test_fence_across_devices),

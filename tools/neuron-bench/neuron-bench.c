@@ -154,18 +154,18 @@ static void print_result(const struct row *row, const struct result *result, boo
 	if (result->against > 0)
 		ratio = result->value / result->against;
 	if (!json) {
-		printf("%-24s %12.6g %-12s", row->name, result->value, row->unit);
+		printf("%-24s %12.7g %-12s", row->name, result->value, row->unit);
 		if (result->against > 0)
-			printf("  %.3f of %.6g", ratio, result->against);
+			printf("  %.3f of %.7g", ratio, result->against);
 		putchar('\n');
 	} else {
 		o = json_object_new_object();
 		json_object_object_add(o, "name", json_object_new_string(row->name));
-		snprintf(text, sizeof(text), "%.6g", result->value);
+		snprintf(text, sizeof(text), "%.7g", result->value);
 		json_object_object_add(o, "value", json_object_new_double_s(result->value, text));
 		json_object_object_add(o, "unit", json_object_new_string(row->unit));
 		if (result->against > 0) {
-			snprintf(text, sizeof(text), "%.6g", result->against);
+			snprintf(text, sizeof(text), "%.7g", result->against);
 			json_object_object_add(o, "against",
 					       json_object_new_double_s(result->against, text));
 			snprintf(text, sizeof(text), "%.3f", ratio);

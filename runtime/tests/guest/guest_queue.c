@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
@@ -230,7 +231,7 @@ static void test_fence_from_another_chip(void **state)
 	neuron_device_close(other);
 }
 
-static volatile sig_atomic_t alarms;
+static atomic_int alarms;
 
 static void count_alarm(int sig)
 {
