@@ -213,6 +213,7 @@ struct trn_device {
 	void *zeroes;			/* TRN_PATTERN_SIZE bytes */
 	dma_addr_t zeroes_dma;
 	struct workqueue_struct *wq;	/* completion, dependencies, teardown */
+	struct trn_replay *replay;	/* a ring's worth, for recovery; reset_lock */
 
 	/* recovery of engines (trainium_recover.c), on reset_wq */
 	struct work_struct recover_work;
@@ -255,6 +256,7 @@ int trn_udma_init(struct trn_device *tdev);
 void trn_udma_quiesce(struct trn_device *tdev);
 void trn_udma_init_engine(struct trn_engine *engine);
 bool trn_engine_aborted(struct trn_engine *engine, u64 *cause);
+u32 trn_engine_guilty(struct trn_engine *engine);
 int trn_engine_recover(struct trn_engine *engine);
 int trn_core_reset(struct trn_device *tdev, unsigned int core);
 

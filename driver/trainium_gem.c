@@ -11,6 +11,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_prime.h>
 
+#include "trainium_compat.h"
 #include "trainium_gem.h"
 #include "trainium_queue.h"
 
@@ -87,7 +88,7 @@ static int trn_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 	if (!trn_bo_can_mmap(bo))
 		return -EOPNOTSUPP;
 	/* There is nothing to copy a private page from. */
-	if (is_cow_mapping(vma->vm_flags))
+	if (vma_is_cow_mapping(vma))
 		return -EINVAL;
 
 	if (trn_bo_is_hbm(bo)) {

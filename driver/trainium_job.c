@@ -387,10 +387,14 @@ static void trn_job_feed(struct trn_queue *q, struct trn_slot *slot)
 		marker[r] = trn_ring_marker(q->ring[r], true);
 
 	spin_lock_irq(&q->fc->lock);
-	slot->rings |= e.written;
-	for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
+	for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS) {
 		slot->marker[r] = marker[r];
+		if (!(slot->rings & BIT(r)))
+			slot->first[r] = q->ring[r]->rung;
+	}
+	slot->rings |= e.written;
 	slot->unwritten = job->op < job->num_ops;
+	job->in_parts |= slot->unwritten;
 	q->busy |= e.written;
 	q->quiet &= ~e.written;
 	spin_unlock_irq(&q->fc->lock);
@@ -410,6 +414,9 @@ static bool trn_job_can_start(struct trn_queue *q, struct trn_slot *slot)
 		cpu_relax();
 	if (slot->error || !job->num_ops)
 		return true;
+	/* If it has to be written again, nothing must be behind it. */
+	if (q->busy && trn_queue_last_in_parts(q))
+		return false;
 	/* Jobs on several rings would not keep their order. */
 	return job->spread ? !q->busy : !(q->busy & ~1u);
 }
@@ -505,10 +512,10 @@ void trn_queue_request_irq(struct trn_queue *q)
  */
 void trn_queue_watch(struct trn_queue *q)
 {
-	if (!delayed_work_pending(&q->watchdog)) {
+	if (!q->watching) {
+		q->watching = true;
 		q->watched_at = jiffies;
-		queue_delayed_work(q->tdev->reset_wq, &q->watchdog,
-				   msecs_to_jiffies(trn_job_timeout_ms) / 4 + 1);
+		queue_delayed_work(q->tdev->reset_wq, &q->watchdog, trn_watchdog_period());
 	}
 	if (!q->tdev->num_vectors && !timer_pending(&q->poll))
 		mod_timer(&q->poll, jiffies + TRN_POLL_TICKS);

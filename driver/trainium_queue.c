@@ -129,6 +129,16 @@ static void trn_queue_drop_rings(struct trn_queue *q)
 	q->num_rings = 0;
 }
 
+/* Nobody waits for the jobs that were dropped: are they why an engine stopped? */
+static void trn_queue_leave_clean(struct trn_queue *q)
+{
+	u32 i;
+
+	for (i = 0; i < q->num_rings; i++)
+		if (trn_engine_aborted(q->ring[i]->engine, NULL))
+			trn_queue_engine_error(q->ring[i]->engine);
+}
+
 /* The last of a queue: it has no jobs, or the device is stopped. */
 static void trn_queue_teardown(struct work_struct *work)
 {
@@ -147,6 +157,8 @@ static void trn_queue_teardown(struct work_struct *work)
 	/* A reset walks the queues and their rings. */
 	down_read(&tdev->reset_lock);
 	mutex_lock(&q->lock);
+	if (q->killed)
+		trn_queue_leave_clean(q);
 	trn_queue_drop_rings(q);
 	q->frozen = false;
 	mutex_unlock(&q->lock);
@@ -245,10 +257,10 @@ err_free:
 /**
  * trn_queue_close - end a queue
  * @q: the queue
- * @kill: nobody wants the rest of the job that is being written
+ * @kill: nobody wants what is in flight either
  *
  * Jobs that have not started fail. The queue goes away once those that have
- * started are done, which this does not wait for.
+ * started are done or dropped, which this does not wait for.
  */
 void trn_queue_close(struct trn_queue *q, bool kill)
 {
@@ -260,16 +272,12 @@ void trn_queue_close(struct trn_queue *q, bool kill)
 		return;
 	}
 	q->closing = true;
+	trn_queue_reap(q);
 	if (kill && q->completed != q->started) {
-		struct trn_slot *slot = trn_slot(q, q->started);
-
-		spin_lock_irq(&q->fc->lock);
-		if (slot->unwritten) {
-			slot->unwritten = false;
-			slot->error = -ECANCELED;
-			slot->reason = TRAINIUM_REASON_CLOSED;
-		}
-		spin_unlock_irq(&q->fc->lock);
+		/* Until the teardown has stopped the rings. */
+		q->frozen = true;
+		q->killed = true;
+		trn_queue_fail_started(q, -ECANCELED, TRAINIUM_REASON_CLOSED);
 	}
 	for (seqno = q->started + 1; seqno <= q->submitted; seqno++) {
 		struct trn_slot *slot = trn_slot(q, seqno);
@@ -474,13 +482,21 @@ int trn_queues_init(struct trn_device *tdev)
 		ret = -ENOMEM;
 		goto err_wq;
 	}
+	/* Recovery must not allocate. */
+	tdev->replay = kvmalloc_array(TRN_RING_DEFAULT_SLOTS, sizeof(*tdev->replay), GFP_KERNEL);
+	if (!tdev->replay) {
+		ret = -ENOMEM;
+		goto err_zeroes;
+	}
 	tdev->clear_queue = trn_queue_new(tdev, NULL, TRN_CLEAR_RINGS, TRAINIUM_STACK_ANY);
 	if (IS_ERR(tdev->clear_queue)) {
 		ret = PTR_ERR(tdev->clear_queue);
-		goto err_zeroes;
+		goto err_replay;
 	}
 	return 0;
 
+err_replay:
+	kvfree(tdev->replay);
 err_zeroes:
 	dma_free_coherent(drm->dev, TRN_PATTERN_SIZE, tdev->zeroes, tdev->zeroes_dma);
 err_wq:
@@ -507,5 +523,6 @@ void trn_queues_fini(struct trn_device *tdev)
 	wait_event(tdev->queues_wait, list_empty_careful(&tdev->queues));
 	cancel_work_sync(&tdev->recover_work);
 	destroy_workqueue(tdev->wq);
+	kvfree(tdev->replay);
 	dma_free_coherent(tdev->drm.dev, TRN_PATTERN_SIZE, tdev->zeroes, tdev->zeroes_dma);
 }

@@ -111,6 +111,8 @@ struct trn_job {
 	u64 done;
 	/** @spread: uses all rings of the queue */
 	bool spread;
+	/** @in_parts: it was too large for the rings */
+	bool in_parts;
 	/** @deps_left: fences not signalled yet, one more during submit */
 	atomic_t deps_left;
 	/** @callbacks: of them, those whose callback has not returned */
@@ -130,6 +132,10 @@ struct trn_slot {
 	bool unwritten;
 	/** @sync: a buffer needs DMA syncing: not completed by the interrupt */
 	bool sync;
+	/** @barriers: has ops with a barrier: cannot be executed twice */
+	bool barriers;
+	/** @suspect: was running when an engine was aborted */
+	bool suspect;
 	/** @error: negative, how it ended; set before it is completed */
 	int error;
 	u32 reason;
@@ -137,6 +143,8 @@ struct trn_slot {
 	u32 waiters;
 	/** @marker: by ring: the part has ended when it is reached */
 	u64 marker[TRN_QUEUE_MAX_RINGS];
+	/** @first: by ring: its head where the job begins */
+	u32 first[TRN_QUEUE_MAX_RINGS];
 	struct trn_refs refs;
 };
 
@@ -148,6 +156,12 @@ struct trn_pattern {
 	u32 valid;
 	void *cpu;
 	dma_addr_t dma;
+};
+
+/* A descriptor that is written again after a reset */
+struct trn_replay {
+	struct trn_desc m2s;
+	u64 dst;
 };
 
 struct trn_queue {
@@ -173,6 +187,8 @@ struct trn_queue {
 	bool inline_done;
 	/** @closing: takes no more jobs */
 	bool closing;
+	/** @killed: and its jobs were dropped */
+	bool killed;
 	/** @ended: its teardown was started */
 	bool ended;
 	/** @dead: has no rings any more, starts no work; fc->lock */
@@ -208,6 +224,8 @@ struct trn_queue {
 	struct work_struct teardown;
 	struct timer_list poll;
 	struct delayed_work watchdog;
+	/** @watching: @watchdog is on its way */
+	bool watching;
 	/** @watched: progress that the watchdog saw, and when */
 	u64 watched;
 	unsigned long watched_at;
@@ -220,6 +238,14 @@ struct trn_queue {
 static inline struct trn_slot *trn_slot(struct trn_queue *q, u64 seqno)
 {
 	return &q->slots[seqno & (TRN_QUEUE_SLOTS - 1)];
+}
+
+/* The newest job that was started was too large for the rings. Its lock is held. */
+static inline bool trn_queue_last_in_parts(struct trn_queue *q)
+{
+	const struct trn_job *job = trn_slot(q, q->started)->job;
+
+	return job && job->in_parts;
 }
 
 static inline void trn_refs_init(struct trn_refs *refs)
@@ -257,7 +283,9 @@ void trn_queue_close(struct trn_queue *q, bool kill);
 
 /* trainium_recover.c */
 extern unsigned int trn_job_timeout_ms;
+unsigned long trn_watchdog_period(void);
 void trn_queue_watchdog(struct work_struct *work);
+void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason);
 void trn_recover_work(struct work_struct *work);
 
 /* trainium_submit.c */

@@ -3,8 +3,12 @@
  * When work does not end: timeouts, errors of engines, resets of the device.
  *
  * All of it holds reset_lock for write, so no queue runs and no job is
- * submitted. The job that is to blame fails with -EIO, others that were in
- * the rings with -ECANCELED. What has not started runs afterwards.
+ * submitted. The job that is to blame fails with -EIO. Others that were in the
+ * rings are written again from the descriptors, which are still there: only
+ * the oldest job of a queue can have begun, as each waits for those before it,
+ * and a job without barriers may be executed twice. Its ops may overlap in
+ * time, so none of them depends on what another one leaves behind. The oldest
+ * job of another queue that has barriers is lost: -ECANCELED.
  */
 #include <linux/moduleparam.h>
 
@@ -18,6 +22,19 @@ module_param_named(job_timeout_ms, trn_job_timeout_ms, uint, 0444);
 MODULE_PARM_DESC(job_timeout_ms,
 		 "Time without progress after which a job fails, in ms (default 2000)");
 
+/* How often a queue with jobs in flight is looked after */
+#define TRN_WATCHDOG_MS		100u
+
+/**
+ * trn_watchdog_period - time between two looks at a queue
+ *
+ * Return: jiffies.
+ */
+unsigned long trn_watchdog_period(void)
+{
+	return msecs_to_jiffies(min(trn_job_timeout_ms / 4, TRN_WATCHDOG_MS)) + 1;
+}
+
 /* Grows whenever the queue gets anywhere. */
 static u64 trn_queue_progress(const struct trn_queue *q)
 {
@@ -29,8 +46,15 @@ static u64 trn_queue_progress(const struct trn_queue *q)
 	return sum;
 }
 
-/* Ends the jobs in flight, of which the first may have got its error before. */
-static void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason)
+/**
+ * trn_queue_fail_started - end the jobs in flight
+ * @q: the queue; its lock is held
+ * @err: how, unless they have an error already
+ * @reason: of that error
+ *
+ * The engines may go on using what the jobs use: see &trn_queue.frozen.
+ */
+void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason)
 {
 	u64 seqno;
 
@@ -51,20 +75,146 @@ static void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason)
 	trn_queue_reap(q);
 }
 
+/* A job that was written in parts: its descriptors are not all there. */
+static bool trn_slot_in_parts(const struct trn_slot *slot)
+{
+	return slot->job && slot->job->in_parts;
+}
+
+/* Copies what a job has in a ring, without markers. Return: descriptors. */
+static u32 trn_replay_save(const struct trn_ring *ring, const struct trn_slot *slot, u32 r,
+			   struct trn_replay *to)
+{
+	u32 end = ring->marker_end[slot->marker[r] & ring->mask], at, n = 0;
+
+	for (at = slot->first[r]; at != end; at++) {
+		u32 i = at & ring->mask;
+
+		if (le64_to_cpu(ring->s2m[i].addr) == ring->done_axi)
+			continue;
+		to[n].m2s = ring->m2s[i];
+		to[n++].dst = le64_to_cpu(ring->s2m[i].addr);
+	}
+	return n;
+}
+
+static void trn_replay_write(struct trn_ring *ring, struct trn_slot *slot, u32 r,
+			     const struct trn_replay *from, u32 n)
+{
+	slot->first[r] = ring->head;
+	for (; n; n--, from++) {
+		u32 word0 = lower_32_bits(le64_to_cpu(from->m2s.ctrl));
+
+		trn_ring_copy(ring, from->dst, le64_to_cpu(from->m2s.addr),
+			      word0 & TRN_DESC_LEN_MASK, word0 & TRN_M2S_DMB);
+	}
+	slot->marker[r] = trn_ring_marker(ring, true);
+}
+
+/* Starts a ring anew with the jobs that stay in it. */
+static int trn_queue_replay_ring(struct trn_queue *q, u32 r)
+{
+	struct trn_replay *at = q->tdev->replay;
+	struct trn_ring *ring = q->ring[r];
+	u16 num[TRN_QUEUE_SLOTS] = { };
+	u64 seqno;
+	int ret;
+
+	for (seqno = q->completed + 1; seqno <= q->started; seqno++) {
+		struct trn_slot *slot = trn_slot(q, seqno);
+
+		if (slot->error || trn_slot_in_parts(slot) || !(slot->rings & BIT(r)))
+			continue;
+		num[seqno % TRN_QUEUE_SLOTS] = trn_replay_save(ring, slot, r, at);
+		at += num[seqno % TRN_QUEUE_SLOTS];
+	}
+
+	ret = trn_ring_reset(ring);
+	if (ret)
+		return ret;
+
+	at = q->tdev->replay;
+	for (seqno = q->completed + 1; seqno <= q->started; seqno++) {
+		struct trn_slot *slot = trn_slot(q, seqno);
+
+		if (slot->error || trn_slot_in_parts(slot) || !(slot->rings & BIT(r)))
+			continue;
+		trn_replay_write(ring, slot, r, at, num[seqno % TRN_QUEUE_SLOTS]);
+		at += num[seqno % TRN_QUEUE_SLOTS];
+	}
+	trn_ring_kick(ring);
+	return 0;
+}
+
+/* What becomes of the jobs in flight; those that stay are not reaped meanwhile. */
+static void trn_queue_replay_begin(struct trn_queue *q)
+{
+	struct trn_slot *slot = trn_slot(q, q->completed + 1);
+	u64 seqno;
+
+	spin_lock_irq(&q->fc->lock);
+	if (!slot->error && slot->barriers) {
+		slot->error = -ECANCELED;
+		slot->reason = TRAINIUM_REASON_RESET;
+	}
+	for (seqno = q->completed + 1; seqno <= q->started; seqno++) {
+		slot = trn_slot(q, seqno);
+		/* Behind a job in parts there is none. */
+		if (slot->job && slot->unwritten)
+			slot->job->in_parts = true;
+		slot->unwritten = true;
+	}
+	spin_unlock_irq(&q->fc->lock);
+}
+
+static void trn_queue_replay_end(struct trn_queue *q, int err)
+{
+	u32 busy = 0;
+	u64 seqno;
+
+	spin_lock_irq(&q->fc->lock);
+	for (seqno = q->completed + 1; seqno <= q->started; seqno++) {
+		struct trn_slot *slot = trn_slot(q, seqno);
+
+		if (err && !slot->error) {
+			slot->error = err;
+			slot->reason = TRAINIUM_REASON_RESET;
+		}
+		slot->unwritten = false;
+		if (slot->error) {
+			slot->rings = 0;
+		} else if (slot->job && slot->job->in_parts) {
+			/* From its beginning, by the worker */
+			slot->rings = 0;
+			slot->job->op = 0;
+			slot->job->done = 0;
+			slot->job->ring = 0;
+			slot->unwritten = true;
+		}
+		busy |= slot->rings;
+	}
+	q->busy = busy;
+	q->quiet = 0;
+	spin_unlock_irq(&q->fc->lock);
+}
+
 /* An engine was reset with rings of the queue on it. */
 static void trn_queue_recover(struct trn_queue *q)
 {
 	unsigned long rings;
 	unsigned int r;
+	int ret = 0;
 
 	mutex_lock(&q->lock);
 	trn_queue_reap(q);
-	/* Of its other rings, what is in flight belongs to jobs that fail. */
+	/* All rings: a job that fails must not go on in the others. */
 	rings = xchg(&q->lost, 0) | q->busy;
-	for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
-		if (r < q->num_rings)
-			trn_ring_reset(q->ring[r]);
-	trn_queue_fail_started(q, -ECANCELED, TRAINIUM_REASON_RESET);
+	trn_queue_replay_begin(q);
+	for_each_set_bit(r, &rings, q->num_rings)
+		ret = trn_queue_replay_ring(q, r) ?: ret;
+	trn_queue_replay_end(q, ret ? -ECANCELED : 0);
+	q->watched_at = jiffies;
+	trn_queue_reap(q);
 	mutex_unlock(&q->lock);
 	if (!q->dead)
 		queue_work(q->tdev->wq, &q->work);
@@ -96,11 +246,6 @@ static void trn_recover(struct trn_device *tdev, unsigned long *engines)
 		int ret = trn_engine_recover(&tdev->engines[i]);
 
 		trace_trn_reset(tdev, "engine", i, "recovery", ret);
-		if (ret) {
-			drm_err(&tdev->drm, "engine %u does not recover (error %d), resetting the device\n",
-				i, ret);
-			trn_device_schedule_reset(tdev);
-		}
 	}
 	trn_queues_recover(tdev);
 }
@@ -119,41 +264,17 @@ void trn_queue_ring_lost(struct trn_ring *ring)
 			set_bit(i, &q->lost);
 }
 
-/*
- * The oldest job in flight has to answer for it. Collects the engines on which
- * it is stuck. The queue's lock is held.
- */
-static void trn_queue_blame(struct trn_queue *q, unsigned long *engines)
+/* The oldest job of a queue has to answer for it. The queue's lock is held. */
+static void trn_queue_blame(struct trn_queue *q, struct trn_engine *engine, u32 reason,
+			    u64 cause)
 {
 	struct trn_slot *slot = trn_slot(q, q->completed + 1);
-	u32 reason = TRAINIUM_REASON_TIMEOUT;
-	unsigned long rings = slot->rings;
-	struct trn_engine *engine = NULL;
-	u64 cause = 0;
-	unsigned int r;
-
-	for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS) {
-		struct trn_ring *ring = q->ring[r];
-
-		if (trn_ring_done(ring) >= slot->marker[r])
-			continue;
-		__set_bit(ring->engine->id, engines);
-		if (!engine)
-			engine = ring->engine;
-		if (reason == TRAINIUM_REASON_TIMEOUT && trn_engine_aborted(ring->engine, &cause)) {
-			engine = ring->engine;
-			reason = TRAINIUM_REASON_ABORT;
-		}
-	}
-	if (!engine)
-		return;
 
 	drm_err(&q->tdev->drm,
 		"queue %u: job %llu %s on engine %u (causes m2s %#x, s2m %#x)\n",
 		q->id, slot->seqno,
 		reason == TRAINIUM_REASON_ABORT ? "was aborted" : "makes no progress",
 		engine->id, lower_32_bits(cause), upper_32_bits(cause));
-	trace_trn_engine_error(q->tdev, engine->id, cause);
 
 	spin_lock_irq(&q->fc->lock);
 	slot->error = -EIO;
@@ -161,6 +282,118 @@ static void trn_queue_blame(struct trn_queue *q, unsigned long *engines)
 	q->error_engine = engine->id;
 	q->error_cause = lower_32_bits(cause) ?: upper_32_bits(cause);
 	spin_unlock_irq(&q->fc->lock);
+}
+
+/* Rings on which the oldest job of a queue has not ended. The lock is held. */
+static unsigned long trn_queue_stuck_rings(struct trn_queue *q)
+{
+	struct trn_slot *slot = trn_slot(q, q->completed + 1);
+	unsigned long rings = slot->rings, stuck = 0;
+	unsigned int r;
+
+	if (q->completed == q->started)
+		return 0;
+	for_each_set_bit(r, &rings, q->num_rings)
+		if (trn_ring_done(q->ring[r]) < slot->marker[r])
+			__set_bit(r, &stuck);
+	return stuck;
+}
+
+/* Of the stuck rings of a queue, the one on an engine; -1 if there is none. */
+static int trn_queue_stuck_on(struct trn_queue *q, struct trn_engine *engine)
+{
+	unsigned long rings;
+	unsigned int r;
+
+	lockdep_assert_held(&q->lock);
+	rings = trn_queue_stuck_rings(q);
+	for_each_set_bit(r, &rings, q->num_rings)
+		if (q->ring[r]->engine == engine)
+			return r;
+	return -1;
+}
+
+/*
+ * Whom to blame for an abort. The engine may say which queue pairs caused it.
+ * If not, it is the only queue that runs on it; of several, those that were
+ * suspected before.
+ */
+static void trn_engine_blame(struct trn_engine *engine, u64 cause)
+{
+	u32 guilty = trn_engine_guilty(engine), suspects = 0, named = 0;
+	struct trn_device *tdev = engine->tdev;
+	struct trn_queue *q;
+	int r;
+
+	list_for_each_entry(q, &tdev->queues, link) {
+		mutex_lock(&q->lock);
+		trn_queue_reap(q);
+		r = trn_queue_stuck_on(q, engine);
+		if (r >= 0) {
+			suspects++;
+			named += !!(guilty & BIT(q->ring[r]->index));
+		}
+		mutex_unlock(&q->lock);
+	}
+
+	list_for_each_entry(q, &tdev->queues, link) {
+		mutex_lock(&q->lock);
+		r = trn_queue_stuck_on(q, engine);
+		if (r >= 0) {
+			struct trn_slot *slot = trn_slot(q, q->completed + 1);
+			bool blame = named ? guilty & BIT(q->ring[r]->index) :
+				     suspects == 1 || slot->suspect;
+
+			slot->suspect = true;
+			if (blame)
+				trn_queue_blame(q, engine, TRAINIUM_REASON_ABORT, cause);
+		}
+		mutex_unlock(&q->lock);
+	}
+}
+
+/*
+ * Engines on which the oldest job of a queue is stuck. When none of them was
+ * aborted, which is looked after for all queues at once, the job is to blame.
+ */
+static void trn_queue_collect(struct trn_queue *q, unsigned long *engines)
+{
+	struct trn_device *tdev = q->tdev;
+	struct trn_engine *engine = NULL;
+	unsigned long rings;
+	unsigned int r;
+	u64 cause;
+	int i;
+
+	mutex_lock(&q->lock);
+	trn_queue_reap(q);
+	if (trn_queue_progress(q) == q->watched) {
+		rings = trn_queue_stuck_rings(q);
+		for_each_set_bit(r, &rings, q->num_rings) {
+			engine = q->ring[r]->engine;
+			__set_bit(engine->id, engines);
+		}
+	}
+	q->watched_at = jiffies;
+	mutex_unlock(&q->lock);
+	if (!engine)
+		return;
+
+	mutex_lock(&tdev->queues_lock);
+	for_each_set_bit(i, engines, TRN_MAX_ENGINES) {
+		if (trn_engine_aborted(&tdev->engines[i], &cause)) {
+			trn_engine_blame(&tdev->engines[i], cause);
+			engine = NULL;
+		}
+	}
+	mutex_unlock(&tdev->queues_lock);
+
+	if (engine) {
+		mutex_lock(&q->lock);
+		if (q->completed != q->started)
+			trn_queue_blame(q, engine, TRAINIUM_REASON_TIMEOUT, 0);
+		mutex_unlock(&q->lock);
+	}
 }
 
 static void trn_queue_timeout(struct trn_queue *q)
@@ -180,17 +413,24 @@ static void trn_queue_timeout(struct trn_queue *q)
 		goto unlock;
 	}
 
-	mutex_lock(&q->lock);
-	trn_queue_reap(q);
-	if (q->completed != q->started && trn_queue_progress(q) == q->watched)
-		trn_queue_blame(q, engines);
-	q->watched_at = jiffies;
-	mutex_unlock(&q->lock);
+	trn_queue_collect(q, engines);
 	trn_recover(tdev, engines);
 unlock:
 	up_write(&tdev->reset_lock);
 	dma_fence_end_signalling(cookie);
 	drm_dev_exit(idx);
+}
+
+/* Not all that stops an engine interrupts. The queue's lock is held. */
+static bool trn_queue_aborted(struct trn_queue *q)
+{
+	unsigned long rings = trn_queue_stuck_rings(q);
+	unsigned int r;
+
+	for_each_set_bit(r, &rings, q->num_rings)
+		if (trn_engine_aborted(q->ring[r]->engine, NULL))
+			return true;
+	return false;
 }
 
 /**
@@ -201,7 +441,7 @@ void trn_queue_watchdog(struct work_struct *work)
 {
 	struct trn_queue *q = container_of(work, struct trn_queue, watchdog.work);
 	unsigned long limit = msecs_to_jiffies(trn_job_timeout_ms);
-	bool idle, stuck;
+	bool idle, stuck = false;
 	u64 progress;
 
 	/* An interrupt may have been lost. */
@@ -209,18 +449,20 @@ void trn_queue_watchdog(struct work_struct *work)
 
 	mutex_lock(&q->lock);
 	progress = trn_queue_progress(q);
+	idle = q->completed == q->started;
+	q->watching = !idle;
 	if (progress != q->watched) {
 		q->watched = progress;
 		q->watched_at = jiffies;
+	} else if (!idle) {
+		stuck = time_after_eq(jiffies, q->watched_at + limit) || trn_queue_aborted(q);
 	}
-	idle = q->completed == q->started;
-	stuck = !idle && time_after_eq(jiffies, q->watched_at + limit);
 	mutex_unlock(&q->lock);
 
 	if (stuck)
 		trn_queue_timeout(q);
 	if (!idle)
-		queue_delayed_work(q->tdev->reset_wq, &q->watchdog, limit / 4 + 1);
+		queue_delayed_work(q->tdev->reset_wq, &q->watchdog, trn_watchdog_period());
 }
 
 /**
@@ -235,11 +477,9 @@ void trn_queue_engine_error(struct trn_engine *engine)
 	queue_work(tdev->reset_wq, &tdev->recover_work);
 }
 
-/* The oldest unfinished job of each queue on an engine that was aborted. */
 static void trn_recover_engine(struct trn_device *tdev, struct trn_engine *engine)
 {
 	DECLARE_BITMAP(engines, TRN_MAX_ENGINES) = { };
-	struct trn_queue *q;
 	u64 cause = 0;
 
 	if (!trn_engine_aborted(engine, &cause)) {
@@ -247,24 +487,10 @@ static void trn_recover_engine(struct trn_device *tdev, struct trn_engine *engin
 				     engine->id);
 		return;
 	}
-	__set_bit(engine->id, engines);
-
 	mutex_lock(&tdev->queues_lock);
-	list_for_each_entry(q, &tdev->queues, link) {
-		unsigned long rings;
-		unsigned int r;
-
-		mutex_lock(&q->lock);
-		trn_queue_reap(q);
-		rings = q->completed == q->started ? 0 : trn_slot(q, q->completed + 1)->rings;
-		for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
-			if (q->ring[r]->engine == engine)
-				break;
-		if (r < TRN_QUEUE_MAX_RINGS)
-			trn_queue_blame(q, engines);
-		mutex_unlock(&q->lock);
-	}
+	trn_engine_blame(engine, cause);
 	mutex_unlock(&tdev->queues_lock);
+	__set_bit(engine->id, engines);
 	trn_recover(tdev, engines);
 }
 

@@ -100,8 +100,8 @@ static void trn_ring_empty(struct trn_ring *ring)
 	ring->head = 0;
 	ring->rung = 0;
 	ring->retired = 0;
-	/* Numbers up to here will not be reached: they are not looked up. */
-	ring->seen = ring->last;
+	/* What was done then is not looked up, until something new is. */
+	ring->seen = trn_ring_done(ring);
 }
 
 static void trn_ring_place(struct trn_ring *ring, struct trn_engine *engine,

@@ -61,6 +61,7 @@ struct trn_submit {
 	/** @may_alloc: no lock is held */
 	bool may_alloc;
 	bool sync;
+	bool barriers;
 	/** @ended: the job has ended without a slot of its own */
 	bool ended;
 	u64 seqno;
@@ -86,6 +87,7 @@ static void trn_submit_init(struct trn_submit *s, struct trn_queue *q, struct dr
 	s->depends = false;
 	s->may_alloc = false;
 	s->sync = false;
+	s->barriers = false;
 	s->ended = false;
 	s->seqno = 0;
 	s->bytes = 0;
@@ -292,6 +294,7 @@ static int trn_submit_emit(struct trn_submit *s, struct trn_emit *e)
 			if (op.flags && at + i) {
 				if (e->spread)
 					return TRN_SUBMIT_SLOW;
+				s->barriers = true;
 				e->flags = TRN_RING_DMB;
 			}
 			if (unlikely(!trn_emit_op(e, &op, &done)))
@@ -318,8 +321,7 @@ static int trn_submit_direct_can(struct trn_submit *s, bool *spread)
 
 	if (unlikely(smp_load_acquire(&q->busy)))
 		trn_queue_reap(q);
-	if (unlikely(q->started != q->submitted ||
-		     (q->busy && trn_slot(q, q->started)->unwritten)))
+	if (unlikely(q->started != q->submitted || (q->busy && trn_queue_last_in_parts(q))))
 		return TRN_SUBMIT_SLOW;
 	if (unlikely(!trn_queue_has_slot(q)))
 		return TRN_SUBMIT_FULL;
@@ -360,6 +362,8 @@ static struct trn_slot *trn_submit_slot(struct trn_submit *s)
 	slot->rings = 0;
 	slot->unwritten = false;
 	slot->sync = s->sync;
+	slot->barriers = s->barriers;
+	slot->suspect = false;
 	slot->error = 0;
 	slot->reason = TRAINIUM_REASON_NONE;
 	slot->waiters = s->args && s->args->flags & TRAINIUM_SUBMIT_WAIT;
@@ -373,21 +377,24 @@ static struct trn_slot *trn_submit_slot(struct trn_submit *s)
 }
 
 /* Ends a job on a ring and starts it. Return: it has ended already. */
-static inline bool trn_submit_kick(struct trn_ring *ring, bool irq, u64 *marker)
+static inline bool trn_submit_kick(struct trn_slot *slot, struct trn_ring *ring, u32 r, bool irq)
 {
-	*marker = trn_ring_marker(ring, irq);
+	u64 marker = trn_ring_marker(ring, irq);
+
+	slot->first[r] = ring->rung;
+	slot->marker[r] = marker;
 	trn_ring_kick(ring);
-	return trn_ring_done(ring) >= *marker;
+	return trn_ring_done(ring) >= marker;
 }
 
-static noinline bool trn_submit_kick_all(struct trn_emit *e, bool irq, u64 *marker)
+static noinline bool trn_submit_kick_all(struct trn_slot *slot, struct trn_emit *e, bool irq)
 {
 	unsigned long rings = e->written;
 	bool reached = true;
 	unsigned int r;
 
 	for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
-		reached &= trn_submit_kick(e->q->ring[r], irq, &marker[r]);
+		reached &= trn_submit_kick(slot, e->q->ring[r], r, irq);
 	return reached;
 }
 
@@ -419,9 +426,9 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 	irq = !small || !q->inline_done;
 	slot = trn_slot(q, s->seqno);
 	if (likely(!e.spread))
-		reached = trn_submit_kick(e.ring, irq, &slot->marker[0]);
+		reached = trn_submit_kick(slot, e.ring, 0, irq);
 	else
-		reached = trn_submit_kick_all(&e, irq, slot->marker);
+		reached = trn_submit_kick_all(slot, &e, irq);
 	if (small)
 		q->inline_done = reached;
 	if (reached && !q->busy) {
@@ -507,6 +514,7 @@ static int trn_submit_read_ops(struct trn_submit *s, struct trn_job *job)
 			if (s->bytes > TRN_MAX_JOB_BYTES)
 				return -EINVAL;
 			patterns |= op->type == TRAINIUM_OP_FILL && op->pattern;
+			s->barriers |= op->flags && at + i;
 		}
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -877,6 +885,7 @@ static void trn_submit_again(struct trn_submit *s)
 	memset(s->cache_bo, 0, sizeof(s->cache_bo));
 	s->bytes = 0;
 	s->sync = false;
+	s->barriers = false;
 }
 
 static int trn_submit_job(struct trn_submit *s)

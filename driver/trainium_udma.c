@@ -379,6 +379,26 @@ int trn_core_reset(struct trn_device *tdev, unsigned int core)
 }
 
 /**
+ * trn_engine_guilty - queue pairs that an engine names as the cause of an abort
+ * @engine: the engine; it forgets when it is asked
+ *
+ * Return: bit q for queue pair q; 0 when the cause is another one.
+ */
+u32 trn_engine_guilty(struct trn_engine *engine)
+{
+	u32 guilty = 0, q;
+	int idx;
+
+	if (!drm_dev_enter(&engine->tdev->drm, &idx))
+		return 0;
+	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++)
+		if (trn_read(engine, TRN_UDMA_AXI_QUEUE(q) + TRN_UDMA_AXI_QUEUE_ERROR))
+			guilty |= BIT(q);
+	drm_dev_exit(idx);
+	return guilty;
+}
+
+/**
  * trn_engine_recover - bring an engine back after an abort or a hang
  * @engine: the engine; trn_device.reset_lock is held
  *

@@ -25,4 +25,4 @@ has() {
 echo "/* What this kernel offers; generated at build time. */"
 has IMPORT_NS_STRING linux/module.h \
 	'MODULE_IMPORT_NS\(ns\)[[:space:]]+MODULE_INFO\(import_ns, ns\)'
-has FENCE_INIT64 linux/dma-fence.h 'dma_fence_init64\('
+has VMA_IS_COW_MAPPING linux/mm.h 'vma_is_cow_mapping\('

@@ -6,6 +6,7 @@
 #ifndef TRAINIUM_COMPAT_H
 #define TRAINIUM_COMPAT_H
 
+#include <linux/mm.h>
 #include <linux/module.h>
 
 #include "trainium_config.h"
@@ -15,6 +16,13 @@
 #define TRN_IMPORT_NS(ns)	MODULE_IMPORT_NS(#ns)
 #else
 #define TRN_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
+#endif
+
+#ifndef TRN_HAVE_VMA_IS_COW_MAPPING
+static inline bool vma_is_cow_mapping(const struct vm_area_struct *vma)
+{
+	return is_cow_mapping(vma->vm_flags);
+}
 #endif
 
 #endif

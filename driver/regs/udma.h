@@ -119,6 +119,7 @@
 #define TRN_UDMA_AXI_ERR_TABLE(i)	(0x3a900u + (i) * 0x40u)	/* 7 of 16 words */
 #define TRN_UDMA_AXI_ERR_CTRL(i)	(0x3ab00u + (i) * 8u)		/* 7 */
 #define TRN_UDMA_AXI_QUEUE(q)		(0x3ac00u + (q) * 0xcu)
+#define  TRN_UDMA_AXI_QUEUE_ERROR	4u	/* not 0: it caused an error; cleared by reading */
 #define TRN_UDMA_SPARE_ZEROES0		0x3b460u
 #define  TRN_UDMA_SPARE_NO_COMP_HEAD	(1u << 0)
 #define TRN_UDMA_SPARE_ZEROES1		0x3b464u

@@ -44,7 +44,7 @@ static void bench_busy_bytes(Object *obj, Visitor *v, const char *name,
     uint64_t bytes = 0;
     unsigned i;
 
-    for (i = 0; i < d->num_engines; i++) {
+    for (i = 0; d->engine && i < d->num_engines; i++) {
         bytes += d->engine[i].bytes;
     }
     visit_type_uint64(v, name, &bytes, errp);

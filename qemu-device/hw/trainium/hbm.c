@@ -32,8 +32,6 @@
 #define PAGE 4096u
 #define DENSE_SHIFT 21
 #define DENSE_SIZE (1ull << DENSE_SHIFT)
-/* From here on, asking whether the source is a hole is cheaper than reading */
-#define HOLE_QUERY_MIN 16384u
 
 static bool store_init(TrnStore *st, const char *name, uint64_t size,
                        Error **errp)
@@ -139,8 +137,8 @@ static bool store_range_is_hole(TrnStore *st, uint64_t offset, uint64_t len)
 
 bool trn_store_is_hole(TrnStore *st, const uint8_t *src, uint64_t len)
 {
-    return len >= HOLE_QUERY_MIN &&
-           store_range_is_hole(st, src - st->ptr, len);
+    /* Reading a hole through the mapping would fill it with pages. */
+    return store_range_is_hole(st, src - st->ptr, len);
 }
 
 static bool store_discard(TrnStore *st, uint64_t offset, uint64_t len)
@@ -211,6 +209,16 @@ void trn_store_zero(TrnStore *st, uint8_t *dst, uint64_t len)
     }
 }
 
+/* Pages for data that is about to be written, all at once: fewer faults */
+static void store_populate(TrnStore *st, uint64_t offset, uint64_t len)
+{
+    if (len >= TRN_COPY_LARGE &&
+        store_next_data(st, offset, offset + len) == offset + len) {
+        qemu_madvise(st->ptr + offset, QEMU_ALIGN_DOWN(len, PAGE),
+                     QEMU_MADV_POPULATE_WRITE);
+    }
+}
+
 /* One load decides for nearly every page that holds data. */
 static inline bool page_is_zero(const uint8_t *p)
 {
@@ -261,6 +269,7 @@ void trn_store_write(TrnStore *st, uint8_t *dst, const uint8_t *src,
         }
         if (n) {
             store_set_dense(st, dst - st->ptr, n);
+            store_populate(st, dst - st->ptr, n);
             trn_copy(dst, src, n);
             dst += n;
             src += n;

@@ -257,8 +257,8 @@ static void trn_class_init(ObjectClass *oc, void *data)
     device_class_set_props(dc, trn_properties);
 
     object_class_property_set_description(oc, "hbm-size",
-        "HBM of the whole chip in bytes, shared out evenly over its stacks "
-        "(0: as the silicon has)");
+        "HBM of the whole chip, shared out evenly over its stacks: from 64M "
+        "a stack, a multiple of 2M (0: as the silicon has)");
     object_class_property_set_description(oc, "bar4-size",
         "Size of the HBM window, an equal part for each stack (0: the whole "
         "of each stack)");
