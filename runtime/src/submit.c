@@ -218,22 +218,37 @@ static int submit_failed(struct neuron_queue *queue, int error)
 	}
 }
 
-/* Submits the job that was cut and waits for it. */
-static int job_run(struct nrn_job *job, int64_t deadline)
+/* Submits a job and waits for it. */
+static int submit_and_wait(struct neuron_queue *queue, struct drm_trainium_submit *submit,
+			   int64_t deadline)
 {
-	struct neuron_queue *queue = job->queue;
 	int ret;
 
-	job->submit.flags = TRAINIUM_SUBMIT_WAIT;
-	job->submit.deadline_ns = deadline;
-	ret = nrn_backend->ioctl(queue->device->fd, DRM_IOCTL_TRAINIUM_SUBMIT, &job->submit);
-	if (!ret && job->submit.status == TRAINIUM_STATUS_DONE)
+	submit->flags = TRAINIUM_SUBMIT_WAIT;
+	submit->deadline_ns = deadline;
+	ret = nrn_backend->ioctl(queue->device->fd, DRM_IOCTL_TRAINIUM_SUBMIT, submit);
+	if (!ret && submit->status == TRAINIUM_STATUS_DONE)
 		return 0;
 	if (!ret)
 		return nrn_queue_wait_all(queue, deadline);
 	if (ret == -EIO || ret == -ECANCELED)
 		return nrn_queue_job_failed(queue, ret);
 	return submit_failed(queue, ret);
+}
+
+/* The common case, without the machinery for lists. */
+static int run_one(struct neuron_queue *queue, const struct neuron_op *op, int64_t deadline)
+{
+	struct drm_trainium_op out;
+	struct drm_trainium_submit submit = {
+		.queue = queue->id,
+		.ops = (uintptr_t)&out,
+		.op_count = 1,
+		.op_stride = sizeof(out),
+	};
+
+	put_op(&out, op, 0, op->size);
+	return submit_and_wait(queue, &submit, deadline);
 }
 
 int nrn_queue_run_until(struct neuron_queue *queue, const struct neuron_op *ops,
@@ -246,10 +261,12 @@ int nrn_queue_run_until(struct neuron_queue *queue, const struct neuron_op *ops,
 	ret = check_list(queue, ops, op_count);
 	if (ret)
 		return ret;
+	if (op_count == 1 && ops->size <= queue->device->limits.max_job_bytes)
+		return run_one(queue, ops, deadline);
 	ret = job_init(&job, queue, ops, op_count, short_list);
 	while (!ret && job_more(&job)) {
 		job_cut(&job);
-		ret = job_run(&job, deadline);
+		ret = submit_and_wait(queue, &job.submit, deadline);
 	}
 	job_fini(&job, short_list);
 	return ret;
