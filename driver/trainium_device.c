@@ -242,6 +242,8 @@ static int trn_device_bring_up(struct trn_device *tdev)
 	if (ret)
 		return ret;
 
+	/* Not before: a kernel that crashed may have left work in the rings. */
+	pci_set_master(tdev->pdev);
 	trn_irq_restore(tdev);
 	for (i = 0; i < tdev->hw->num_engines; i++) {
 		mutex_lock(&tdev->engines[i].lock);
@@ -411,6 +413,7 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 		drm_err(&tdev->drm, "cannot be enabled (error %d)\n", ret);
 		return ret;
 	}
+	pci_clear_master(pdev);
 	ret = trn_map_regs(tdev);
 	if (ret)
 		return ret;
@@ -442,7 +445,6 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	if (ret)
 		return ret;
 
-	pci_set_master(pdev);
 	ret = trn_device_bring_up(tdev);
 	if (ret)
 		drm_err(&tdev->drm, "device reset at probe failed (error %d)\n", ret);
@@ -466,16 +468,23 @@ void trn_device_fini(struct trn_device *tdev)
 }
 
 /**
- * trn_device_shutdown - leave the device quiet for whatever runs next
+ * trn_device_unplug - take the device from its users and silence it
  * @tdev: device
+ *
+ * For an unbind, with the device there or not, and for a shutdown: the engines
+ * must not write to memory that the next kernel uses for something else.
  */
-void trn_device_shutdown(struct trn_device *tdev)
+void trn_device_unplug(struct trn_device *tdev)
 {
+	/* After this no ioctl and no work touches registers any more. */
+	drm_dev_unplug(&tdev->drm);
+	trn_udma_quiesce(tdev);
+	trn_irq_quiesce(tdev);
+	pci_clear_master(tdev->pdev);
+
 	down_write(&tdev->reset_lock);
 	trn_device_stop(tdev, -ENODEV);
-	trn_udma_quiesce(tdev);
 	up_write(&tdev->reset_lock);
-	pci_clear_master(tdev->pdev);
 }
 
 /* Suspend: no state of the chip survives, so all jobs are ended. */

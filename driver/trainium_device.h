@@ -228,7 +228,7 @@ static inline struct trn_device *to_trn_device(struct drm_device *drm)
 /* trainium_device.c */
 int trn_device_init(struct trn_device *tdev, int vectors);
 void trn_device_fini(struct trn_device *tdev);
-void trn_device_shutdown(struct trn_device *tdev);
+void trn_device_unplug(struct trn_device *tdev);
 int trn_device_reset(struct trn_device *tdev, const char *why);
 void trn_device_schedule_reset(struct trn_device *tdev);
 extern const struct pci_error_handlers trn_pci_error_handlers;
@@ -263,6 +263,7 @@ int trn_core_reset(struct trn_device *tdev, unsigned int core);
 /* trainium_irq.c */
 int trn_irq_init(struct trn_device *tdev, int max);
 void trn_irq_fini(struct trn_device *tdev);
+void trn_irq_quiesce(struct trn_device *tdev);
 void trn_irq_restore(struct trn_device *tdev);
 void trn_irq_init_engine(struct trn_engine *engine);
 void trn_irq_route_ring(struct trn_ring *ring);

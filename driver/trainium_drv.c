@@ -160,14 +160,9 @@ static void trn_pci_remove(struct pci_dev *pdev)
 {
 	struct trn_device *tdev = pci_get_drvdata(pdev);
 
-	/* After this no ioctl touches registers any more. */
-	drm_dev_unplug(&tdev->drm);
-	/* The hardware first, so that it is quiet when memory is given back. */
-	trn_udma_quiesce(tdev);
+	trn_device_unplug(tdev);
+	/* An error that is still on its way must not find the queues gone. */
 	trn_irq_fini(tdev);
-	down_write(&tdev->reset_lock);
-	trn_queues_stop(tdev, -ENODEV);
-	up_write(&tdev->reset_lock);
 	trn_queues_fini(tdev);
 	trn_gem_fini(tdev);
 	trn_device_fini(tdev);
@@ -175,7 +170,7 @@ static void trn_pci_remove(struct pci_dev *pdev)
 
 static void trn_pci_shutdown(struct pci_dev *pdev)
 {
-	trn_device_shutdown(pci_get_drvdata(pdev));
+	trn_device_unplug(pci_get_drvdata(pdev));
 }
 
 static const struct pci_device_id trn_pci_ids[] = {

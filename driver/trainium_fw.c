@@ -186,7 +186,8 @@ unlock:
  * @tdev: device, under drm_dev_enter()
  * @t: filled in
  *
- * Return: 0; -EAGAIN while the firmware is not up.
+ * Return: 0; -EAGAIN while the firmware is not up, -ENODEV when the device is
+ * gone.
  */
 int trn_fw_telemetry(struct trn_device *tdev,
 		     struct drm_trainium_query_telemetry *t)
@@ -196,6 +197,8 @@ int trn_fw_telemetry(struct trn_device *tdev,
 	u32 word;
 
 	memset(t, 0, sizeof(*t));
+	if (trn_device_gone(tdev))
+		return -ENODEV;
 
 	word = trn_fw_read(tdev, TRN_MISC_SRAM_ECC);
 	if (word == TRN_MISC_NOT_READY)

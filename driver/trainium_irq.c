@@ -184,6 +184,18 @@ void trn_irq_restore(struct trn_device *tdev)
 	trn_irq_set_pending(tdev, trn_host_axi(tdev, tdev->pending_dma));
 }
 
+/**
+ * trn_irq_quiesce - the device writes no pending bits any more
+ * @tdev: device; nobody else uses its registers
+ *
+ * Also for a device that a kernel before this one has left as it was.
+ */
+void trn_irq_quiesce(struct trn_device *tdev)
+{
+	if (tdev->ext && !trn_device_gone(tdev))
+		trn_irq_set_pending(tdev, 0);
+}
+
 static void trn_irq_free(struct trn_device *tdev, unsigned int count)
 {
 	while (count--)
@@ -235,6 +247,7 @@ int trn_irq_init(struct trn_device *tdev, int max)
 	unsigned int count = max < 0 ? TRN_VECTORS_PER_CPU * num_online_cpus() : max;
 	int ret;
 
+	trn_irq_quiesce(tdev);
 	if (!max) {
 		drm_info(&tdev->drm, "polling, as asked for\n");
 		return 0;
@@ -280,20 +293,18 @@ int trn_irq_init(struct trn_device *tdev, int max)
 
 /**
  * trn_irq_fini - give the vectors back
- * @tdev: device; no handler runs after this
+ * @tdev: device; nobody else uses its registers
+ *
+ * No handler runs after this, and the device writes no pending bits.
  */
 void trn_irq_fini(struct trn_device *tdev)
 {
-	int idx;
-
-	if (tdev->num_vectors) {
-		if (drm_dev_enter(&tdev->drm, &idx)) {
-			trn_irq_set_pending(tdev, 0);
-			drm_dev_exit(idx);
-		}
+	/* Before the memory goes; an unplugged device may still be there. */
+	trn_irq_quiesce(tdev);
+	if (tdev->num_vectors)
 		trn_irq_free(tdev, tdev->num_vectors);
-		tdev->num_vectors = 0;
-	}
+	tdev->num_vectors = 0;
+
 	if (tdev->pending)
 		dma_free_coherent(tdev->drm.dev, tdev->pending_size,
 				  tdev->pending, tdev->pending_dma);

@@ -506,7 +506,7 @@ static void test_live(void)
         tq_put(&c, tq_hbm(1) + i * 4096, buf, 4096);
     }
     qtest_qmp_assert_success(c.qts, "{'execute': 'migrate-set-parameters',"
-                             "'arguments': {'max-bandwidth': 100000000,"
+                             "'arguments': {'max-bandwidth': 1000000,"
                              "'downtime-limit': 1}}");
     migrate_start(c.qts, qts);
     for (k = 0; k < 8; k++) {
