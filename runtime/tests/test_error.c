@@ -80,7 +80,7 @@ static void test_reasons(void **state)
 	uint32_t i;
 
 	(void)state;
-	for (i = 0; i <= NEURON_REASON_DEPENDENCY; i++)
+	for (i = 0; i <= NEURON_REASON_CLOSED; i++)
 		assert_string_not_equal(neuron_reason_string(i), "unknown reason");
 	assert_string_equal(neuron_reason_string(1000), "unknown reason");
 }

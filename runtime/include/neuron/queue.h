@@ -203,6 +203,7 @@ enum neuron_reason {
 	NEURON_REASON_RESET = 3,	/* lost to a reset of engine or device */
 	NEURON_REASON_GONE = 4,		/* the device was removed */
 	NEURON_REASON_DEPENDENCY = 5,	/* a fence it waited for failed */
+	NEURON_REASON_CLOSED = 6,	/* the queue was destroyed before it had run */
 };
 
 /**

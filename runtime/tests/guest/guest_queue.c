@@ -97,6 +97,25 @@ static void test_chain_over_two_queues(void **state)
 	neuron_buffer_destroy(b);
 }
 
+static void test_memory_is_free_after_the_fence(void **state)
+{
+	struct neuron_memory_info memory = { .size = sizeof(memory) };
+	struct neuron_op op = { .type = NEURON_OP_FILL, .size = MIB, .pattern_size = 1 };
+	struct neuron_fence *fence;
+	int i;
+
+	(void)state;
+	ok(neuron_device_get_memory(device, 0, &memory));
+	/* Each round needs what the one before has had. */
+	for (i = 0; i < 50; i++) {
+		op.dst = make_in(device, 0, memory.largest_free / 4 * 3);
+		ok(neuron_queue_submit(queue, &op, 1, NULL, 0, &fence));
+		ok(neuron_fence_wait(fence, 10 * SECOND));
+		neuron_fence_destroy(fence);
+		neuron_buffer_destroy(op.dst);
+	}
+}
+
 static void test_order_within_a_queue(void **state)
 {
 	struct neuron_buffer *a = make(device, NEURON_HBM, MIB);
@@ -418,6 +437,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_counters),
 		TEST(test_chain_over_two_queues),
+		TEST(test_memory_is_free_after_the_fence),
 		TEST(test_order_within_a_queue),
 		TEST(test_barrier_within_a_job),
 		TEST(test_long_list),
