@@ -221,6 +221,14 @@ static struct trn_bo *trn_bo_create_hbm(struct trn_device *tdev, u64 size,
 	if (IS_ERR(bo))
 		return bo;
 	ret = trn_hbm_alloc(tdev, bo, args->stack, align);
+	if (ret == -ENOSPC) {
+		/*
+		 * What finished jobs held is given back by the workers of their
+		 * queues, a little after the fence has told of the end.
+		 */
+		flush_workqueue(tdev->wq);
+		ret = trn_hbm_alloc(tdev, bo, args->stack, align);
+	}
 	if (ret)
 		goto err_put;
 
