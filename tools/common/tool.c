@@ -13,6 +13,7 @@
 
 const char *tool_name = "?";
 
+__attribute__((format(printf, 1, 0)))
 static void say(const char *format, va_list args)
 {
 	fflush(stdout);
