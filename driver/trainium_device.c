@@ -209,8 +209,7 @@ static int trn_claim_routing_id(struct trn_device *tdev)
 	if (ret == -EBUSY) {
 		first = xa_load(&trn_chips, tdev->routing_id);
 		drm_err(&tdev->drm, "routing id %u of %s is in use by %s: refused\n",
-			tdev->routing_id, pci_name(tdev->pdev),
-			first ? pci_name(first) : "a chip that just left");
+			tdev->routing_id, pci_name(tdev->pdev), pci_name(first));
 	}
 	xa_unlock(&trn_chips);
 	tdev->routing_id_claimed = !ret;
@@ -270,10 +269,14 @@ static void trn_device_uevent(struct trn_device *tdev, int err)
 	kobject_uevent_env(&tdev->drm.accel->kdev->kobj, KOBJ_CHANGE, env);
 }
 
-/* All jobs end with @err, new ones too; reset_lock is held for writing. */
+/*
+ * All jobs end with @err, new ones too; reset_lock is held for writing. The
+ * engines first: who learns that a job has ended uses its memory again.
+ */
 static void trn_device_stop(struct trn_device *tdev, int err)
 {
 	WRITE_ONCE(tdev->broken, err);
+	trn_udma_quiesce(tdev);
 	trn_queues_stop(tdev, err);
 }
 
@@ -478,13 +481,11 @@ void trn_device_unplug(struct trn_device *tdev)
 {
 	/* After this no ioctl and no work touches registers any more. */
 	drm_dev_unplug(&tdev->drm);
-	trn_udma_quiesce(tdev);
-	trn_irq_quiesce(tdev);
-	pci_clear_master(tdev->pdev);
-
 	down_write(&tdev->reset_lock);
 	trn_device_stop(tdev, -ENODEV);
 	up_write(&tdev->reset_lock);
+	trn_irq_quiesce(tdev);
+	pci_clear_master(tdev->pdev);
 }
 
 /* Suspend: no state of the chip survives, so all jobs are ended. */
@@ -494,7 +495,6 @@ static int trn_pm_suspend(struct device *dev)
 
 	down_write(&tdev->reset_lock);
 	trn_device_stop(tdev, -ECANCELED);
-	trn_udma_quiesce(tdev);
 	up_write(&tdev->reset_lock);
 	return 0;
 }
@@ -517,7 +517,6 @@ static void trn_pci_reset_prepare(struct pci_dev *pdev)
 
 	down_write(&tdev->reset_lock);
 	trn_device_stop(tdev, -ECANCELED);
-	trn_udma_quiesce(tdev);
 }
 
 static void trn_pci_reset_done(struct pci_dev *pdev)

@@ -102,6 +102,7 @@ static void trn_ring_empty(struct trn_ring *ring)
 	ring->retired = 0;
 	/* What was done then is not looked up, until something new is. */
 	ring->seen = trn_ring_done(ring);
+	ring->marker_end[ring->last & ring->mask] = 0;
 }
 
 static void trn_ring_place(struct trn_ring *ring, struct trn_engine *engine,

@@ -126,8 +126,11 @@ static inline u32 trn_ring_space(struct trn_ring *ring)
 	u64 done = trn_ring_done(ring);
 	u32 used;
 
-	/* A number that was never written cannot be trusted. */
-	if (done != ring->seen && done <= ring->last) {
+	/*
+	 * Numbers from before a reset of the ring say nothing about it, and one
+	 * that was never written cannot be trusted.
+	 */
+	if (done > ring->seen && done <= ring->last) {
 		ring->seen = done;
 		ring->retired = ring->marker_end[done & ring->mask];
 	}

@@ -19,7 +19,8 @@
 #define  TRN_EXT_FEAT_MSIX		(1u << 0)
 #define  TRN_EXT_FEAT_CLOCK		(1u << 1)
 #define  TRN_EXT_FEAT_FABRIC		(1u << 2)
-#define TRN_EXT_SHAPE			0x000cu		/* 15:0 engines, 23:16 stacks, 31:24 cores */
+/* 15:0 engines, 23:16 stacks, 31:24 cores */
+#define TRN_EXT_SHAPE			0x000cu
 #define TRN_EXT_HBM_SIZE_LO		0x0010u		/* bytes of each stack */
 #define TRN_EXT_HBM_SIZE_HI		0x0014u
 #define TRN_EXT_NUM_VECTORS		0x0018u

@@ -171,7 +171,7 @@ static double rss(unsigned chips)
         abort();
     }
     qtest_quit(qts);
-    return pages * (double)getpagesize() / MIB;
+    return pages * (double)qemu_real_host_page_size() / MIB;
 }
 
 static void idle_rss(const char *name)

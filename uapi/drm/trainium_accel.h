@@ -325,7 +325,7 @@ struct drm_trainium_bo_info {
 	__u32 placement;
 	/** @stack: out: HBM stack, else 0 */
 	__u32 stack;
-	/** @content_generation: out: reset_count at the time the contents were last set by a create */
+	/** @content_generation: out: reset_count when the buffer was created */
 	__u64 content_generation;
 	/** @pad: zero */
 	__u64 pad;

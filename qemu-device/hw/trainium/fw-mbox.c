@@ -285,8 +285,8 @@ static void trn_fw_host_message(TrnDevice *d, uint64_t req_addr,
         !trn_fw_buffer_ok(d, resp_addr, sizeof(resp)) ||
         !trn_axi_read(d, req_addr, header, sizeof(header)) ||
         !trn_axi_read(d, resp_addr, &answered, 1)) {
-        qemu_log_mask(LOG_GUEST_ERROR, "trainium: message buffers %#" PRIx64
-                      ", %#" PRIx64 " are not memory\n", req_addr, resp_addr);
+        qemu_log_mask(LOG_GUEST_ERROR, "trainium: message buffers 0x%" PRIx64
+                      ", 0x%" PRIx64 " are not memory\n", req_addr, resp_addr);
         return;
     }
     if (!header[0] || header[0] == answered) {
@@ -297,7 +297,7 @@ static void trn_fw_host_message(TrnDevice *d, uint64_t req_addr,
         trn_fw_buffer_ok(d, req_addr, size)) {
         req = g_malloc(size);
         if (!trn_axi_read(d, req_addr, req, size)) {
-            qemu_log_mask(LOG_GUEST_ERROR, "trainium: message at %#" PRIx64
+            qemu_log_mask(LOG_GUEST_ERROR, "trainium: message at 0x%" PRIx64
                           " is not readable\n", req_addr);
             return;
         }
@@ -313,11 +313,11 @@ static void trn_fw_host_message(TrnDevice *d, uint64_t req_addr,
     memcpy(resp + TRN_MSG_RESPONSE_HDR_SIZE, a.data, a.len);
     if (!trn_axi_write(d, resp_addr + 1, resp + 1,
                        TRN_MSG_RESPONSE_HDR_SIZE - 1 + a.len)) {
-        qemu_log_mask(LOG_GUEST_ERROR, "trainium: response at %#" PRIx64
+        qemu_log_mask(LOG_GUEST_ERROR, "trainium: response at 0x%" PRIx64
                       " is not writable\n", resp_addr);
         return;
     }
-    smp_wmb();
+    smp_wmb();      /* the sequence number says that all the rest is there */
     trn_axi_write(d, resp_addr, header, 1);
     trn_ext_event(d, TRN_EXT_ENGINE_DEVICE, TRN_EXT_DEVICE_SLOT_MESSAGE);
 }

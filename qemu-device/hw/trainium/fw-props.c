@@ -179,7 +179,7 @@ static char *trn_fw_override_get(Object *obj, Error **errp)
     g_autoptr(GString) s = g_string_new(NULL);
 
     for (unsigned i = 0; i < f->num_overrides; i++) {
-        g_string_append_printf(s, "%s%#x=%#x", i ? "," : "",
+        g_string_append_printf(s, "%s0x%x=0x%x", i ? "," : "",
                                f->override[i].offset, f->override[i].value);
     }
     return g_strdup(s->str);

@@ -187,7 +187,7 @@ static void trn_fw_look(TrnDevice *d)
             return;
         }
         default:
-            qemu_log_mask(LOG_GUEST_ERROR, "trainium: reset request %#x is "
+            qemu_log_mask(LOG_GUEST_ERROR, "trainium: reset request 0x%x is "
                           "neither device nor cores\n", request);
         }
     }
@@ -412,12 +412,12 @@ void trn_fw_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value)
     offset &= ~3u;
     trace_trn_fw_write(d->routing_id, offset, value);
     if (!trn_fw_answers(d)) {
-        qemu_log_mask(LOG_GUEST_ERROR, "trainium: MISC RAM %#x written while "
+        qemu_log_mask(LOG_GUEST_ERROR, "trainium: MISC RAM 0x%x written while "
                       "the firmware is not ready\n", offset);
         return;
     }
     if (trn_fw_own_word(d, offset, &own)) {
-        qemu_log_mask(LOG_GUEST_ERROR, "trainium: MISC RAM %#x belongs to the "
+        qemu_log_mask(LOG_GUEST_ERROR, "trainium: MISC RAM 0x%x belongs to the "
                       "firmware\n", offset);
         return;
     }
@@ -429,7 +429,7 @@ void trn_fw_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value)
         return;
     }
     if (offset >= TRN_FW_RAM_SIZE) {
-        qemu_log_mask(LOG_GUEST_ERROR, "trainium: no MISC RAM at %#x\n", offset);
+        qemu_log_mask(LOG_GUEST_ERROR, "trainium: no MISC RAM at 0x%x\n", offset);
         return;
     }
     *trn_fw_word(fw, offset) = value;
@@ -610,8 +610,8 @@ static int trn_fw_post_load(void *opaque, int version_id)
 
     if (fw->routing_id != fw->dev->routing_id ||
         fw->serial != fw->dev->serial) {
-        error_report("trainium: the chip has routing-id %u, serial %#" PRIx64
-                     " here, but %u and %#" PRIx64 " in the incoming state",
+        error_report("trainium: the chip has routing-id %u, serial 0x%" PRIx64
+                     " here, but %u and 0x%" PRIx64 " in the incoming state",
                      fw->dev->routing_id, fw->dev->serial, fw->routing_id,
                      fw->serial);
         return -EINVAL;

@@ -112,7 +112,7 @@ void trn_notific_write(TrnDevice *d, unsigned index, uint32_t offset,
 
     if (!reg) {
         qemu_log_mask(LOG_UNIMP, "trainium: notification block %u has no "
-                      "register %#x\n", index, offset);
+                      "register 0x%x\n", index, offset);
         return;
     }
     n->used = true;
@@ -122,7 +122,7 @@ void trn_notific_write(TrnDevice *d, unsigned index, uint32_t offset,
         r->wraps = 0;
         if (value && !trn_notific_valid(r)) {
             qemu_log_mask(LOG_GUEST_ERROR, "trainium: notification ring at "
-                          "%#" PRIx64 " of %#x bytes is not aligned to its "
+                          "0x%" PRIx64 " of 0x%x bytes is not aligned to its "
                           "size\n", trn_notific_base(r), value);
         }
     }

@@ -35,7 +35,7 @@ void trn_sdma_write(TrnDevice *d, unsigned engine, uint32_t offset,
 
     if (!reg) {
         qemu_log_mask(LOG_UNIMP, "trainium: engine %u has no SDMA register "
-                      "%#x\n", engine, offset);
+                      "0x%x\n", engine, offset);
         return;
     }
     *reg = value;
@@ -65,7 +65,7 @@ void trn_fis_write(TrnDevice *d, unsigned engine, uint32_t offset,
 
     if (!reg) {
         qemu_log_mask(LOG_UNIMP, "trainium: engine %u has no FIS register "
-                      "%#x\n", engine, offset);
+                      "0x%x\n", engine, offset);
         return;
     }
     *reg = value;

@@ -52,7 +52,7 @@ uint32_t trn_sync_read(TrnDevice *d, unsigned index, uint32_t offset)
         return s->sem[n];
     default:
         qemu_log_mask(LOG_GUEST_ERROR, "trainium: block %u: nothing to read "
-                      "at %#x\n", index, offset);
+                      "at 0x%x\n", index, offset);
         return 0;
     }
 }
@@ -82,7 +82,7 @@ void trn_sync_write(TrnDevice *d, unsigned index, uint32_t offset,
         break;
     default:
         qemu_log_mask(LOG_GUEST_ERROR, "trainium: block %u: nothing to write "
-                      "at %#x\n", index, offset);
+                      "at 0x%x\n", index, offset);
     }
 }
 

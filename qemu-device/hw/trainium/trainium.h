@@ -309,7 +309,8 @@ void trn_notific_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t v
  * word 1 of @entry; the rest is put in here. False when the ring is off or
  * unreachable. Cheap to ask before: _enabled.
  */
-bool trn_notific_post(TrnDevice *d, TrnNotific *n, unsigned ring, const uint32_t entry[4]);
+bool trn_notific_post(TrnDevice *d, TrnNotific *n, unsigned ring,
+                      const uint32_t entry[4]);
 static inline bool trn_notific_enabled(const TrnNotific *n, unsigned ring)
 {
     return n->used && n->ring[ring].size;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "kselftest_harness.h"
 #include "trainium_util.h"
@@ -266,9 +267,10 @@ TEST_F(bo, bad_alignments)
  * has; it can be looked at when the kernel does not forbid it
  * (iomem=relaxed).
  */
-static void *map_stack(unsigned int stack, __u64 size)
+static void *map_stack(unsigned int stack, unsigned int stacks, __u64 size)
 {
 	char path[128];
+	struct stat st;
 	void *map;
 	int fd;
 
@@ -276,7 +278,10 @@ static void *map_stack(unsigned int stack, __u64 size)
 	fd = open(path, O_RDWR);
 	if (fd < 0)
 		return MAP_FAILED;
-	map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (__u64)stack * TRN_GIB(64));
+	/* Each stack has the same part of the BAR. */
+	if (fstat(fd, &st) || st.st_size / stacks < size)
+		size = st.st_size / stacks;
+	map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, st.st_size / stacks * stack);
 	close(fd);
 	return map;
 }
@@ -293,7 +298,7 @@ TEST_F(bo, alignment_honoured)
 	size = m.size + TRN_MIB(32);
 	if (size > TRN_GIB(2))
 		SKIP(return, "stacks too large to search");
-	window = map_stack(1, size);
+	window = map_stack(1, self->device.num_stacks, size);
 	if (window == MAP_FAILED)
 		SKIP(return, "BAR4 cannot be mapped (iomem=relaxed?)");
 

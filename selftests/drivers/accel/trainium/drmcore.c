@@ -281,7 +281,8 @@ TEST_F(drmcore, unknown_numbers)
 		EXPECT_GT(0, trn_ioctl(self->fd, DRM_IOWR(nr, arg), arg));
 	/* Those of AGP, maps, contexts and locks are gone. */
 	for (nr = 0x13; nr < 0x40; nr++) {
-		if (nr == 0x1e || nr == 0x1f || nr == 0x2d || nr == 0x2e)
+		/* Some still exist: PRIME, masters, and one that does nothing. */
+		if (nr == 0x1e || nr == 0x1f || (nr >= 0x2c && nr <= 0x2e))
 			continue;
 		EXPECT_GT(0, trn_ioctl(self->fd, DRM_IOWR(nr, arg), arg)) {
 			TH_LOG("%#x worked", nr);
@@ -315,6 +316,15 @@ TEST_F(drmcore, file_operations)
 }
 
 /*
+ * The core takes arrays of syncobjs of any length, and warns when there is no
+ * memory for that many: not ours to find.
+ */
+static bool takes_syncobj_array(unsigned int nr)
+{
+	return (nr >= 0xc3 && nr <= 0xc5) || nr == 0xca || nr == 0xcb || nr == 0xcd;
+}
+
+/*
  * Any number, any size, any contents. Zeroes and small numbers are in the
  * majority, so that some get past the first check.
  */
@@ -326,7 +336,7 @@ TEST_F_TIMEOUT(drmcore, random, 60)
 
 	TH_LOG("seed %llx", first);
 	trn_write_file("/proc/self/oom_score_adj", "1000");
-	for (i = 0; i < 30000; i++) {
+	for (i = 0; i < 10000; i++) {
 		unsigned int nr = trn_rand_below(&seed, 3) ? 0x40 + trn_rand_below(&seed, 7) :
 							     trn_rand_below(&seed, 256);
 		unsigned int size = trn_rand_below(&seed, sizeof(arg));
@@ -334,6 +344,8 @@ TEST_F_TIMEOUT(drmcore, random, 60)
 
 		/* As root it would reset the device, rightly. */
 		if (nr == 0x46 && !variant->user)
+			continue;
+		if (takes_syncobj_array(nr))
 			continue;
 		for (k = 0; k < ARRAY_SIZE(arg); k++) {
 			switch (trn_rand_below(&seed, 8)) {
@@ -359,7 +371,7 @@ TEST_F_TIMEOUT(drmcore, random, 60)
 		if (nr == 0x41 && (arg[1] & 3) == TRAINIUM_BO_HOST)
 			arg[0] &= 0xffff;
 		good += !ioctl(self->fd, _IOC(dir, DRM_IOCTL_BASE, nr, size), arg);
-		if (i % 512 == 0) {
+		if (i % 256 == 0) {
 			/* What it made by chance would pile up. */
 			close(self->fd);
 			self->fd = open(self->node, O_RDWR);
@@ -446,7 +458,7 @@ TEST_F(drmcore, compat_random)
 	for (i = 0; i < 5000; i++) {
 		unsigned int nr = trn_rand_below(&seed, 256);
 
-		if (nr == 0x46)
+		if (nr == 0x46 || takes_syncobj_array(nr))
 			continue;
 		for (k = 0; k < 32; k++)
 			arg[k] = trn_rand_below(&seed, 3) ? 0 : trn_rand(&seed) >> 48;

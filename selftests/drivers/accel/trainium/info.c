@@ -37,7 +37,7 @@ FIXTURE_TEARDOWN(info)
 	close(self->log);
 }
 
-static char *fdinfo(int fd)
+static char *read_fdinfo(int fd)
 {
 	static char buf[16384];
 	char path[64];
@@ -50,7 +50,7 @@ static char *fdinfo(int fd)
 /* Bytes after a key such as "drm-total-hbm0:", ~0 when it is not there */
 static __u64 fdinfo_bytes(int fd, const char *key)
 {
-	char *at = strstr(fdinfo(fd), key), *end;
+	char *at = strstr(read_fdinfo(fd), key), *end;
 	__u64 n;
 
 	if (!at)
@@ -67,10 +67,10 @@ TEST_F(info, fdinfo_identity)
 {
 	char pdev[64];
 
-	EXPECT_NE(NULL, strstr(fdinfo(self->fd), "drm-driver:\ttrainium\n"));
+	EXPECT_NE(NULL, strstr(read_fdinfo(self->fd), "drm-driver:\ttrainium\n"));
 	snprintf(pdev, sizeof(pdev), "drm-pdev:\t%s\n", self->bdf);
-	EXPECT_NE(NULL, strstr(fdinfo(self->fd), pdev));
-	EXPECT_NE(NULL, strstr(fdinfo(self->fd), "drm-client-id:\t"));
+	EXPECT_NE(NULL, strstr(read_fdinfo(self->fd), pdev));
+	EXPECT_NE(NULL, strstr(read_fdinfo(self->fd), "drm-client-id:\t"));
 }
 
 /* H7: what is held shows, and goes */
@@ -116,7 +116,7 @@ TEST_F(info, fdinfo_shared)
 /* Busy time grows while there is work, by no more than the time that passed. */
 TEST_F(info, fdinfo_busy)
 {
-	char *at = strstr(fdinfo(self->fd), "drm-engine-"), *end;
+	char *at = strstr(read_fdinfo(self->fd), "drm-engine-"), *end;
 	__u64 before, after;
 	char key[64];
 	__s64 start;
@@ -150,7 +150,7 @@ TEST_F(info, fdinfo_form)
 	char *line, *save, seen[64][64];
 	unsigned int n = 0, i;
 
-	for (line = strtok_r(fdinfo(self->fd), "\n", &save); line;
+	for (line = strtok_r(read_fdinfo(self->fd), "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		char *colon = strchr(line, ':');
 

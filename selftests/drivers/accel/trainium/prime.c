@@ -135,7 +135,7 @@ TEST_F(prime, order_of_close)
 		unsigned int step;
 		int fd, other = trn_open(0);
 
-		ASSERT_EQ(0, trn_bo_new(self->a, variant->placement, 1, SIZE, &bo));
+		ASSERT_EQ(0, trn_bo_new(self->a, variant->placement, 0, SIZE, &bo));
 		ASSERT_EQ(0, trn_export(self->a, bo.handle, &fd));
 		ASSERT_EQ(0, trn_import(other, fd, &imported));
 		for (step = 0; step < 3; step++) {

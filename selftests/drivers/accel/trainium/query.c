@@ -106,7 +106,9 @@ TEST_F(query, serials_differ)
 	EXPECT_NE(self->device.serial, other.serial);
 	EXPECT_NE(self->device.routing_id, other.routing_id);
 	EXPECT_NE(self->device.device_index, other.device_index);
-	EXPECT_NE(self->device.pci_slot, other.pci_slot);
+	EXPECT_NE(0, memcmp(&self->device.pci_domain, &other.pci_domain,
+			    offsetof(struct drm_trainium_query_device, pci_revision) -
+			    offsetof(struct drm_trainium_query_device, pci_domain)));
 	close(fd);
 }
 
@@ -367,8 +369,6 @@ TEST_F(query, bad_arguments)
 	EXPECT_EQ(-EINVAL, trn_engine(self->fd, d->num_engines, (void *)buf));
 	EXPECT_EQ(-EINVAL, trn_engine(self->fd, ~0u, (void *)buf));
 	EXPECT_EQ(-EINVAL, trn_engine(self->fd, 0x80000000, (void *)buf));
-	/* The same when only the size is asked for */
-	EXPECT_EQ(-EINVAL, trn_query(self->fd, TRAINIUM_QUERY_ENGINE, ~0u, NULL, 0));
 	EXPECT_EQ(-ENOENT, trn_queue(self->fd, 0, (void *)buf));
 	EXPECT_EQ(-ENOENT, trn_queue(self->fd, self->queue + 1, (void *)buf));
 	EXPECT_EQ(-ENOENT, trn_queue(self->fd, ~0u, (void *)buf));

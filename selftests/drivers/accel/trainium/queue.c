@@ -386,7 +386,7 @@ TEST_F(queue, churn)
 {
 	unsigned int i;
 
-	for (i = 0; i < 500; i++) {
+	for (i = 0; i < 300; i++) {
 		int queue = CREATE(.num_engines = 1 + i % 8, .stack = i % 4);
 
 		ASSERT_LT(0, queue);

@@ -178,6 +178,12 @@ static int submit_long(struct _test_data_recovery *self, __u32 queue,
 	return trn_submit(self->fd, &s);
 }
 
+/* The next descriptor that the engine fetches is nowhere: it stops. */
+static void inject(__u8 *regs, unsigned int ring)
+{
+	reg_write(regs, M2S_QUEUE(ring) + QUEUE_BASE_HI, 0x00123456);
+}
+
 static __u64 resets_of(struct _test_data_recovery *self)
 {
 	struct drm_trainium_query_engine e = {};
@@ -225,27 +231,32 @@ TEST_F(recovery, abort_s2m)
 	expect_failed(_metadata, self, TRAINIUM_REASON_ABORT, resets);
 }
 
-/* D12: every error cause there is, known or not; the number reaches the user */
-TEST_F_TIMEOUT(recovery, causes, 120)
+/*
+ * D12: causes raised by hand, known ones or not, whether they stop the engine
+ * or not. What happened is told right, and nothing gets stuck.
+ */
+TEST_F_TIMEOUT(recovery, causes, 60)
 {
-	static const struct {
-		unsigned int offset;
-		unsigned int bit;
-	} cause[] = {
-		{ M2S_CAUSE_SET, 28 }, { M2S_CAUSE_SET, 29 }, { M2S_CAUSE_SET, 31 },
-		{ S2M_CAUSE_SET, 3 }, { S2M_CAUSE_SET, 7 }, { S2M_CAUSE_SET, 12 },
-	};
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(cause); i++) {
-		struct drm_trainium_query_queue q;
+	for (i = 0; i < 64; i += 3) {
+		struct drm_trainium_op op = trn_op_fill(self->big.handle, 0, BIG, i, 1);
+		struct drm_trainium_submit s = trn_job(self->queue, &op, 1);
+		struct drm_trainium_query_queue before, after;
+		int ret;
 
-		ASSERT_EQ(0, submit_long(self, self->queue, NULL));
-		/* Unmasked and made to abort by the reset value or the driver, or not */
-		reg_write(self->regs, cause[i].offset, 1u << cause[i].bit);
-		trn_drain(self->fd, self->queue);
-		ASSERT_EQ(0, trn_queue(self->fd, self->queue, &q));
-		EXPECT_EQ(q.submitted, q.completed);
+		ASSERT_EQ(0, trn_queue(self->fd, self->queue, &before));
+		ASSERT_EQ(0, trn_submit(self->fd, &s));
+		reg_write(self->regs, i < 32 ? M2S_CAUSE_SET : S2M_CAUSE_SET, 1u << i % 32);
+		ret = trn_drain(self->fd, self->queue);
+		EXPECT_TRUE(!ret || ret == -EIO) TH_LOG("cause %u: %d", i, ret);
+		ASSERT_EQ(0, trn_queue(self->fd, self->queue, &after));
+		EXPECT_EQ(after.submitted, after.completed);
+		EXPECT_EQ(before.failed + !!ret, after.failed);
+		if (ret) {
+			EXPECT_EQ(TRAINIUM_REASON_ABORT, after.reason);
+			EXPECT_EQ(1u << i % 32, after.cause);
+		}
 	}
 }
 
@@ -257,7 +268,7 @@ TEST_F_TIMEOUT(recovery, bad_ring_address, 60)
 	__u64 resets = resets_of(self);
 	int ret;
 
-	reg_write(self->regs, M2S_QUEUE(self->ring) + QUEUE_BASE_HI, 0x00123456);
+	inject(self->regs, self->ring);
 	ret = trn_run_for(self->fd, self->queue, &op, 1, 3 * self->timeout + 5 * TRN_SEC);
 	EXPECT_EQ(-EIO, ret);
 	ASSERT_EQ(0, trn_queue(self->fd, self->queue, &q));
@@ -286,9 +297,10 @@ TEST_F_TIMEOUT(recovery, hang, 90)
 	while (trn_now() - start < self->timeout / 2)
 		ASSERT_EQ(0, trn_fill(self->fd, self->other, self->hbm.handle, 0, SIZE, 3, 1));
 	EXPECT_EQ(-EINPROGRESS, trn_run_for(self->fd, self->queue, NULL, 0, 0));
-	EXPECT_EQ(-EIO, trn_run_for(self->fd, self->queue, NULL, 0, 3 * self->timeout));
+	EXPECT_EQ(-EIO, trn_run_for(self->fd, self->queue, NULL, 0,
+				    3 * self->timeout + 5 * TRN_SEC));
 	EXPECT_LE(self->timeout / 2, trn_now() - start);
-	EXPECT_GT(3 * self->timeout, trn_now() - start);
+	EXPECT_GT(3 * self->timeout + 5 * TRN_SEC, trn_now() - start);
 	trn_drain(self->fd, self->queue);
 	EXPECT_EQ(resets + 1, resets_of(self));
 	ASSERT_EQ(0, trn_queue(self->fd, self->queue, &q));
@@ -313,7 +325,7 @@ TEST_F(recovery, jobs_behind)
 
 		ASSERT_EQ(0, trn_submit(self->fd, &s));
 	}
-	reg_write(self->regs, M2S_CHANGE, CHANGE_ABORT);
+	inject(self->regs, self->ring);
 	EXPECT_EQ(-EIO, trn_drain(self->fd, self->queue));
 	EXPECT_EQ(-EIO, trn_sync_file_status(file));
 	close(file);
@@ -339,7 +351,7 @@ TEST_F(recovery, dependent_job)
 	s.in_syncs = trn_ptr(&sync);
 	s.in_sync_count = 1;
 	ASSERT_EQ(0, trn_submit(self->fd, &s));
-	reg_write(self->regs, M2S_CHANGE, CHANGE_ABORT);
+	inject(self->regs, self->ring);
 	EXPECT_EQ(-EIO, trn_drain(self->fd, self->queue));
 	EXPECT_GT(0, trn_drain(self->fd, self->other));
 	ASSERT_EQ(0, trn_queue(self->fd, self->other, &q));
@@ -394,7 +406,7 @@ TEST_F_TIMEOUT(recovery, bystander, 60)
 	ASSERT_EQ(0, pthread_create(&thread, NULL, copy_and_check, &b));
 	for (i = 0; i < 20; i++) {
 		ASSERT_EQ(0, submit_long(self, self->queue, NULL));
-		reg_write(self->regs, i % 2 ? M2S_CHANGE : S2M_CHANGE, CHANGE_ABORT);
+		inject(self->regs, self->ring);
 		EXPECT_EQ(-EIO, trn_drain(self->fd, self->queue));
 		EXPECT_EQ(0, trn_fill(self->fd, self->queue, self->hbm.handle, 0, SIZE, i, 1));
 		if (i == 1)
@@ -410,8 +422,8 @@ TEST_F_TIMEOUT(recovery, bystander, 60)
 /* Another ring of the same engine: replayed or cancelled, never silently lost */
 TEST_F_TIMEOUT(recovery, same_engine, 60)
 {
+	struct drm_trainium_query_engine before, now;
 	struct drm_trainium_query_queue q;
-	struct trn_snapshot before, now;
 	struct trn_bo bo, out;
 	__u32 queue = 0;
 	int fd[8], found = -1, ret;
@@ -421,11 +433,11 @@ TEST_F_TIMEOUT(recovery, same_engine, 60)
 		fd[n] = trn_open(0);
 		ASSERT_LE(0, fd[n]);
 		for (;;) {
-			ASSERT_EQ(0, trn_snapshot(self->fd, &before));
+			ASSERT_EQ(0, trn_engine(self->fd, self->engine, &before));
 			if (trn_queue_create(fd[n], 0, 1, &queue))
 				break;
-			ASSERT_EQ(0, trn_snapshot(self->fd, &now));
-			if (now.rings_free[self->engine] < before.rings_free[self->engine]) {
+			ASSERT_EQ(0, trn_engine(self->fd, self->engine, &now));
+			if (now.rings_free < before.rings_free) {
 				found = fd[n];
 				break;
 			}
@@ -434,13 +446,13 @@ TEST_F_TIMEOUT(recovery, same_engine, 60)
 	ASSERT_LE(0, found);
 	ASSERT_EQ(0, trn_hbm_new(found, 0, BIG, &bo));
 	ASSERT_EQ(0, trn_host_new(found, SIZE, &out));
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 4; i++) {
 		struct drm_trainium_op op = trn_op_fill(bo.handle, 0, BIG, i + 1, 1);
 		struct drm_trainium_submit s = trn_job(queue, &op, 1);
 
 		ASSERT_EQ(0, trn_submit(found, &s));
 		ASSERT_EQ(0, submit_long(self, self->queue, NULL));
-		reg_write(self->regs, M2S_CHANGE, CHANGE_ABORT);
+		inject(self->regs, self->ring);
 		ret = trn_drain(found, queue);
 		EXPECT_TRUE(!ret || ret == -ECANCELED || ret == -EIO) TH_LOG("%d", ret);
 		if (!ret) {
@@ -488,7 +500,7 @@ TEST_F(recovery, log)
 	char text[64];
 
 	ASSERT_EQ(0, submit_long(self, self->queue, NULL));
-	reg_write(self->regs, M2S_CHANGE, CHANGE_ABORT);
+	inject(self->regs, self->ring);
 	EXPECT_EQ(-EIO, trn_drain(self->fd, self->queue));
 	snprintf(text, sizeof(text), "engine %u", self->engine);
 	EXPECT_TRUE(trn_log_find(log, text)) TH_LOG("no line with \"%s\"", text);

@@ -365,11 +365,11 @@ TEST_F_TIMEOUT(reset, other_cores, 60)
 		core = info.core;
 	}
 	r.index = core == 0 ? 1 : 0;
-	for (round = 0; round < 4; round++) {
+	for (round = 0; round < 3; round++) {
 		unsigned int i;
 
 		ASSERT_EQ(0, pthread_create(&thread, NULL, reset_thread, &r));
-		for (i = 0; i < 100; i++)
+		for (i = 0; i < 40; i++)
 			ASSERT_EQ(0, works(self, self->fd, queue, i)) TH_LOG("copy %u", i);
 		ASSERT_EQ(0, pthread_join(thread, NULL));
 		EXPECT_EQ(0, r.error);
@@ -401,7 +401,7 @@ TEST_F(reset, own_core)
 	}
 	if (core == ~0u)
 		SKIP(return, "the queue uses a host engine");
-	for (round = 0; round < 5; round++) {
+	for (round = 0; round < 3; round++) {
 		ASSERT_EQ(0, submit_long(self, queue, NULL, NULL));
 		ASSERT_EQ(0, reset(self->fd, TRAINIUM_RESET_CORE, core));
 		ret = trn_drain(self->fd, queue);
