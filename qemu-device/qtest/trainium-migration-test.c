@@ -206,7 +206,9 @@ static void set_all(TqChip *c)
         tq_ewrite(c, e, 0x41108, 0x1000);
     }
     tq_ewrite(c, 77, 0x204, 4);             /* in abort */
-    tq_ewrite(c, 77, 0x10b0, 0x100);
+    for (q = 0; q < 16; q++) {              /* half way out of it */
+        tq_ewrite(c, 77, 0x10b0 + q * 0x1000, 0x100);
+    }
     tq_write(c, tq_fis(51) + 0xb0, v++);
     for (i = 0; i < 8; i++) {
         uint64_t b = 0xd0000000 + i * 0x4000000 + 0x2700000;
@@ -260,6 +262,13 @@ static void test_registers(void)
     }
     /* the comparison is one of values that were set */
     g_assert_cmpint(changed, >, 1000);
+    /* the other half */
+    for (i = 0; i < 16; i++) {
+        g_assert_cmphex(tq_ereg(&d, 77, 0x200) & 0x3333, ==, 0x2222);
+        tq_ewrite(&d, 77, 0x21064 + i * 0x1000, 0x100);
+        tq_ewrite(&d, 77, 0x204, 1);
+    }
+    g_assert_cmphex(tq_ereg(&d, 77, 0x200) & 0x3333, ==, 0x1111);
     tq_stop(&c);
     tq_stop(&d);
 }
