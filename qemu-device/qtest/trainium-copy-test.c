@@ -248,6 +248,44 @@ static void test_memset_chain(void)
     tq_stop(&c);
 }
 
+/*
+ * Each copy reads what the one before it wrote, side by side in memory: one
+ * large move instead of them would be something else.
+ */
+static void test_smear(void)
+{
+    static const uint32_t sizes[] = { 64, 4096, 65536 };
+    g_autofree uint8_t *buf = g_malloc(64 * KIB);
+    TqChip c;
+    TqQueue q;
+    unsigned i, k;
+
+    tq_start(&c, "hbm-size=1G");
+    tq_init_engine(&c, 128);
+    tq_init_queue(&q, &c, 128, 0, 64);
+    for (k = 0; k < ARRAY_SIZE(sizes); k++) {
+        uint32_t n = sizes[k];
+        uint64_t up = tq_hbm(0) + k * 2 * MIB;
+        uint64_t down = TQ_HOST | tq_alloc(&c, 21 * n, 4096);
+
+        tq_fill_random(buf, n, 60 + k);
+        tq_put(&c, up, buf, n);
+        tq_put(&c, down + 20 * n, buf, n);
+        for (i = 0; i < 20; i++) {
+            tq_pair(&q, up + (i + 1) * n, up + i * n, n, TQ_DMB, 0, 0);
+        }
+        for (i = 20; i > 0; i--) {
+            tq_pair(&q, down + (i - 1) * n, down + i * n, n, TQ_DMB, 0, 0);
+        }
+        tq_finish(&q);
+        for (i = 0; i <= 20; i++) {
+            tq_check(&c, up + i * n, buf, n);
+            tq_check(&c, down + i * n, buf, n);
+        }
+    }
+    tq_stop(&c);
+}
+
 /* Source and target cut at different places; a packet takes fresh S2M ones. */
 static void test_packets(void)
 {
@@ -299,6 +337,38 @@ static void test_packets(void)
             at += cut[i].to[k];
         }
     }
+    tq_stop(&c);
+}
+
+/* Packets that begin at the end of a ring and go on at its start */
+static void test_packet_wrap(void)
+{
+    uint8_t buf[600];
+    TqChip c;
+    TqQueue q;
+    unsigned i, k;
+
+    tq_start(&c, NULL);
+    tq_init_engine(&c, 128);
+    tq_init_queue_at(&q, &c, 128, 0, TQ_HOST | tq_alloc(&c, 512, 256), 32,
+                     TQ_HOST | tq_alloc(&c, 768, 256), 48);
+    /* behind the rings nothing that looks like a descriptor */
+    qtest_memset(c.qts, tq_alloc(&c, 4096, 4096), 0xff, 4096);
+    for (i = 0; i < 70; i++) {
+        tq_fill_random(buf, sizeof(buf), 200 + i);
+        tq_put(&c, tq_hbm(0) + i, buf, sizeof(buf));
+        for (k = 0; k < 6; k++) {
+            tq_m2s(&q, tq_hbm(0) + i + k * 100, 100, (k ? 0 : TQ_FIRST) |
+                   (k == 5 ? TQ_LAST : 0), TQ_COPY | (k == 5 ? TQ_BARRIER : 0));
+        }
+        for (k = 0; k < 4; k++) {
+            tq_s2m(&q, tq_hbm(1) + i * 1000 + k * 150, 150, 0);
+        }
+        tq_finish(&q);
+        tq_check(&c, tq_hbm(1) + i * 1000, buf, sizeof(buf));
+    }
+    g_assert_cmphex(tq_ereg(&c, 128, 0x3a000), ==, 0);
+    g_assert_cmphex(tq_ereg(&c, 128, 0x3a040), ==, 0);
     tq_stop(&c);
 }
 
@@ -516,6 +586,35 @@ static void test_pause(void)
     tq_stop(&c);
 }
 
+/* The other ways to stop an engine: state, and either stream */
+static void test_stop(void)
+{
+    static const struct {
+        uint32_t reg, stop, go;
+    } how[] = {
+        { 0x00204, 2, 1 }, { 0x20204, 2, 1 },           /* change_state */
+        { 0x00258, 0x103, 0x102 }, { 0x20250, 1, 0 },   /* stream_cfg */
+    };
+    TqChip c;
+    TqQueue q;
+    unsigned i;
+
+    tq_start(&c, NULL);
+    tq_init_engine(&c, 128);
+    tq_init_queue(&q, &c, 128, 1, 64);
+    for (i = 0; i < ARRAY_SIZE(how); i++) {
+        tq_ewrite(&c, 128, how[i].reg, how[i].stop);
+        tq_add_marker(&q);
+        tq_kick(&q);
+        tq_settle(&c);
+        g_assert_false(tq_marker_seen(&q));
+        g_assert_cmpint(tq_read(&c, tq_m2s_reg(&q, 0x24)) & 0x1ffffff, ==, 1);
+        tq_ewrite(&c, 128, how[i].reg, how[i].go);
+        tq_wait(&c, q.mark + 4, TQ_MARK);
+    }
+    tq_stop(&c);
+}
+
 /* A reset drops what was rung; the ring starts again at 0 with ring id 1. */
 static void test_queue_reset(void)
 {
@@ -561,6 +660,101 @@ static void test_completion_head(void)
     tq_stop(&c);
 }
 
+/* Completion rings, which the vendor's driver leaves off: 16 bytes each. */
+static void test_completion_ring(void)
+{
+    uint64_t m2s, s2m;
+    TqChip c;
+    TqQueue q;
+    int i;
+
+    tq_start(&c, NULL);
+    tq_init_engine(&c, 128);
+    tq_init_queue(&q, &c, 128, 0, 32);
+    m2s = tq_alloc(&c, 512, 256);
+    s2m = tq_alloc(&c, 512, 256);
+    tq_write(&c, tq_m2s_reg(&q, 0x44), m2s);
+    tq_write(&c, tq_m2s_reg(&q, 0x48), TQ_HOST >> 32);
+    tq_write(&c, tq_s2m_reg(&q, 0x44), s2m);
+    tq_write(&c, tq_s2m_reg(&q, 0x48), TQ_HOST >> 32);
+    tq_write(&c, tq_m2s_reg(&q, 0xa0), 1);
+    tq_write(&c, tq_s2m_reg(&q, 0x54), 1);
+    /* a packet of two sources and three targets, and the marker */
+    tq_m2s(&q, tq_hbm(0), 4, TQ_FIRST, TQ_COPY);
+    tq_m2s(&q, tq_hbm(0), 8, TQ_LAST, TQ_COPY);
+    for (i = 0; i < 3; i++) {
+        tq_s2m(&q, tq_hbm(1), 4, 0);
+    }
+    tq_finish(&q);
+    tq_step(&c);
+    /* FIRST bit 26, LAST bit 27, ring id bits 25:24 */
+    g_assert_cmphex(qtest_readl(c.qts, m2s), ==, 0x05000000);
+    g_assert_cmphex(qtest_readl(c.qts, m2s + 16), ==, 0x09000000);
+    g_assert_cmphex(qtest_readl(c.qts, m2s + 32), ==, 0x0d000000);
+    g_assert_cmphex(qtest_readl(c.qts, m2s + 48), ==, 0);
+    g_assert_cmphex(qtest_readl(c.qts, s2m), ==, 0x05000000);
+    g_assert_cmphex(qtest_readl(c.qts, s2m + 16), ==, 0x01000000);
+    g_assert_cmphex(qtest_readl(c.qts, s2m + 32), ==, 0x09000000);
+    g_assert_cmphex(qtest_readl(c.qts, s2m + 48), ==, 0x0d000000);
+    g_assert_cmphex(qtest_readl(c.qts, s2m + 64), ==, 0);
+    /* around the ring: its id counts like that of descriptors */
+    for (i = 0; i < 40; i++) {
+        tq_finish(&q);
+    }
+    tq_step(&c);
+    g_assert_cmphex(qtest_readl(c.qts, m2s), ==, 0x0e000000);
+    g_assert_cmpint(tq_read(&c, tq_m2s_reg(&q, 0x4c)) & 0xffffff, ==, 43 - 32);
+    tq_stop(&c);
+}
+
+/* Descriptors without data: metadata (bit 23) and dummies (bit 22) */
+static void test_no_data(void)
+{
+    uint8_t buf[64];
+    TqChip c;
+    TqQueue q;
+
+    tq_start(&c, NULL);
+    tq_init_engine(&c, 128);
+    tq_init_queue(&q, &c, 128, 0, 32);
+    tq_fill_random(buf, sizeof(buf), 8);
+    tq_put(&c, tq_hbm(0), buf, sizeof(buf));
+    tq_m2s(&q, 0, 16, TQ_FIRST | 1u << 23, 0);
+    tq_m2s(&q, tq_hbm(0), 32, 0, TQ_COPY);
+    tq_m2s(&q, 0, 16, 1u << 22, 0);
+    tq_m2s(&q, tq_hbm(0) + 32, 32, TQ_LAST, TQ_COPY);
+    tq_s2m(&q, tq_hbm(1), 64, 0);
+    tq_finish(&q);
+    tq_check(&c, tq_hbm(1), buf, sizeof(buf));
+    g_assert_cmphex(tq_ereg(&c, 128, 0x3a000), ==, 0);
+    tq_stop(&c);
+}
+
+/* Without bit 24 of cfg_len a source of length 0 is one of no bytes. */
+static void test_length_zero(void)
+{
+    uint32_t word = 0x13572468;
+    TqChip c;
+    TqQueue q;
+
+    tq_start(&c, NULL);
+    tq_init_engine(&c, 128);
+    tq_ewrite(&c, 128, 0x254, 0x000fffff);
+    tq_init_queue(&q, &c, 128, 0, 32);
+    tq_put(&c, tq_hbm(0), &word, 4);
+    tq_m2s(&q, tq_hbm(0), 0, TQ_FIRST, TQ_COPY);
+    tq_m2s(&q, tq_hbm(0), 4, TQ_LAST, TQ_COPY);
+    tq_s2m(&q, tq_hbm(1), 65536, 0);
+    tq_m2s(&q, tq_hbm(0), 0, TQ_FIRST | TQ_LAST, TQ_COPY);
+    tq_s2m(&q, tq_hbm(2), 65536, 0);
+    tq_finish(&q);
+    tq_check(&c, tq_hbm(1), &word, 4);
+    word = 0;
+    tq_check(&c, tq_hbm(1) + 4, &word, 4);
+    tq_check(&c, tq_hbm(2), &word, 4);
+    tq_stop(&c);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -571,7 +765,9 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/copy/64k", test_64k);
     qtest_add_func("trainium/copy/odd", test_odd);
     qtest_add_func("trainium/copy/memset-chain", test_memset_chain);
+    qtest_add_func("trainium/copy/smear", test_smear);
     qtest_add_func("trainium/copy/packets", test_packets);
+    qtest_add_func("trainium/copy/packet-wrap", test_packet_wrap);
     qtest_add_func("trainium/copy/wrap", test_wrap);
     qtest_add_func("trainium/copy/wrap-odd", test_wrap_odd);
     qtest_add_func("trainium/copy/wrap-bulk", test_wrap_bulk);
@@ -580,7 +776,11 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/copy/doorbell-overflow", test_doorbell_overflow);
     qtest_add_func("trainium/copy/queues", test_queues);
     qtest_add_func("trainium/copy/pause", test_pause);
+    qtest_add_func("trainium/copy/stop", test_stop);
     qtest_add_func("trainium/copy/queue-reset", test_queue_reset);
     qtest_add_func("trainium/copy/completion-head", test_completion_head);
+    qtest_add_func("trainium/copy/completion-ring", test_completion_ring);
+    qtest_add_func("trainium/copy/no-data", test_no_data);
+    qtest_add_func("trainium/copy/length-zero", test_length_zero);
     return g_test_run();
 }

@@ -178,6 +178,13 @@ static void test_doorbell(void)
     tq_write(&c, tq_s2m_reg(&q, 0x38), 7);
     g_assert_cmphex(tq_read(&c, tq_s2m_reg(&q, 0x3c)), ==, 0x40000007);
     g_assert_cmphex(tq_read(&c, tq_m2s_reg(&q, 0x3c)), ==, 0x4000002d);
+    /* more than there is room for: the ring is full (bit 31), no more */
+    tq_write(&c, tq_m2s_reg(&q, 0x38), 0xffffff);
+    g_assert_cmphex(tq_read(&c, tq_m2s_reg(&q, 0x3c)), ==, 0x80000000);
+    g_assert_cmphex(tq_read(&c, tq_m2s_reg(&q, 0x24)) & 0x81ffffff, ==,
+                    0x80000030);
+    tq_write(&c, tq_m2s_reg(&q, 0x38), 1);
+    g_assert_cmphex(tq_read(&c, tq_m2s_reg(&q, 0x3c)), ==, 0x80000000);
     /* reset forgets it all */
     tq_write(&c, tq_m2s_reg(&q, 0xb0), 0x100);
     g_assert_cmphex(tq_read(&c, tq_m2s_reg(&q, 0x3c)), ==, 0x40000000);

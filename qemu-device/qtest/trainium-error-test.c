@@ -70,6 +70,12 @@ static void build_ring_id_s2m(TqQueue *q)
     q->s2m.rid = 1;
 }
 
+/* something else than a plain copy: nothing computes here */
+static void build_bad_op(TqQueue *q)
+{
+    tq_pair(q, tq_hbm(0), tq_hbm(1), 4, 0, 1u << 20, 0);
+}
+
 static uint64_t bad_address;
 
 static void build_bad_source(TqQueue *q)
@@ -93,6 +99,7 @@ static const Fault faults[] = {
     { "last-without-first", build_last_without_first, SEC_A, 1u << 16 },
     { "too-many", build_too_many, SEC_A, 1u << 14 },
     { "too-long", build_too_long, SEC_A, 1u << 13 },
+    { "bad-op", build_bad_op, SEC_A, 1u << 2 },
     { "ring-id-m2s", build_ring_id_m2s, SEC_A, 1u << 17 },
     { "ring-id-s2m", build_ring_id_s2m, SEC_B, 1u << 11 },
     { "bad-source", build_bad_source, SEC_A, 1u << 8 },
@@ -428,6 +435,30 @@ static void test_reset_recovers(void)
     tq_stop(&c);
 }
 
+/* strict-host-access: data engines 4..7 of 8 reach the host, 0..3 do not. */
+static void test_strict_host(void)
+{
+    TqChip c;
+    unsigned e;
+
+    tq_start(&c, "strict-host-access=on");
+    for (e = 0; e < 132; e += 3) {
+        bool reaches = e >= 128 || (e & 4);
+        TqQueue q;
+
+        tq_init_engine(&c, e);
+        if (reaches) {
+            copy_works(&c, e, 0);
+            continue;
+        }
+        tq_init_queue_at(&q, &c, e, 0, 0x1000, 32, 0x2000, 32);
+        tq_pair(&q, tq_hbm(0) + 0x8000, TQ_HOST | q.mark, 4, 0, 0, 0);
+        tq_kick(&q);
+        g_assert_cmphex(wait_cause(&c, e, SEC_A), ==, 1u << 8);
+    }
+    tq_stop(&c);
+}
+
 /* Bus mastering off: the host is out of reach, and comes back. */
 static void test_bus_master(void)
 {
@@ -509,6 +540,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/error/bad-ring", test_bad_ring);
     qtest_add_func("trainium/error/ring-id-masked", test_ring_id_masked);
     qtest_add_func("trainium/error/reset-recovers", test_reset_recovers);
+    qtest_add_func("trainium/error/strict-host", test_strict_host);
     qtest_add_func("trainium/error/bus-master", test_bus_master);
     qtest_add_func("trainium/error/own-bars", test_own_bars);
     return g_test_run();

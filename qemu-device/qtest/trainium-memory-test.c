@@ -168,14 +168,18 @@ static void zero_fill(const char *props, uint64_t stack_size, bool from_host)
 
     for (from_hbm = !from_host; from_hbm < 2; from_hbm++) {
         for (stack = 0; stack < 4; stack++) {
+            uint64_t src = from_hbm ? tq_hbm((stack + 1) % 4) + 8 * MIB : zeros;
             uint64_t at;
 
             for (at = 0; at < stack_size; at += 64 * KIB) {
-                tq_pair(&q, tq_hbm(stack) + at,
-                        from_hbm ? tq_hbm((stack + 1) % 4) : zeros, 65536,
-                        0, TQ_BARRIER, 0);
+                tq_pair(&q, tq_hbm(stack) + at, src, 65536, 0, TQ_BARRIER, 0);
+                /* all over the other stack, but not where the data is */
+                if (from_hbm && at < stack_size - 16 * MIB) {
+                    src += 64 * KIB;
+                }
                 if (q.m2s.fresh == 60000) {
                     tq_finish(&q);
+                    g_assert_cmpint(committed(&c) - file, <, 64);
                 }
             }
         }
@@ -207,6 +211,35 @@ static void test_zero_fill_chip(void)
 static void test_zero_fill_chip_host(void)
 {
     zero_fill(NULL, 24 * GIB, true);
+}
+
+/* What nobody wrote reads as zeros, and reading it is free. */
+static void test_read_holes(void)
+{
+    uint64_t host, at;
+    int64_t rss, file;
+    unsigned i;
+    TqChip c;
+    TqQueue q;
+
+    tq_start_shared(&c, NULL, NULL);
+    tq_init_engine(&c, 128);
+    tq_init_queue(&q, &c, 128, 0, 65536);
+    host = tq_alloc(&c, MIB, 4096);
+    memset(c.ram + host, 0x55, MIB);
+    rss = resident(&c);
+    file = committed(&c);
+    for (at = 0; at < 2 * GIB; at += 64 * KIB) {
+        tq_pair(&q, TQ_HOST | (host + at % MIB), tq_hbm(1) + at, 65536, 0,
+                TQ_BARRIER, 0);
+    }
+    tq_finish(&q);
+    for (i = 0; i < MIB; i++) {
+        g_assert_cmphex(c.ram[host + i], ==, 0);
+    }
+    g_assert_cmpint(resident(&c) - rss, <, 64);
+    g_assert_cmpint(committed(&c) - file, <, 64);
+    tq_stop(&c);
 }
 
 /* Zeros over data: they are zeros, and what is beside them stays. */
@@ -318,6 +351,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/memory/bad-size", test_bad_size);
     qtest_add_func("trainium/memory/zero-fill", test_zero_fill);
     qtest_add_func("trainium/memory/zero-fill-chip", test_zero_fill_chip);
+    qtest_add_func("trainium/memory/read-holes", test_read_holes);
     qtest_add_func("trainium/memory/zero-data", test_zero_data);
     qtest_add_func("trainium/memory/zero-odd", test_zero_odd);
     qtest_add_func("trainium/memory/idle-rss", test_idle_rss);

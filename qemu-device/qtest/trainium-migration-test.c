@@ -36,6 +36,26 @@ static char *migration_status(QTestState *qts)
     return s;
 }
 
+static int64_t transferred(QTestState *qts)
+{
+    QDict *r = qtest_qmp(qts, "{'execute': 'query-migrate'}");
+    QDict *ret = qdict_get_qdict(r, "return");
+    int64_t bytes = 0;
+
+    if (qdict_haskey(ret, "ram")) {
+        bytes = qdict_get_int(qdict_get_qdict(ret, "ram"), "transferred");
+    }
+    qobject_unref(r);
+    return bytes;
+}
+
+static void set_bandwidth(QTestState *qts, int64_t bytes_per_second)
+{
+    qtest_qmp_assert_success(qts, "{'execute': 'migrate-set-parameters',"
+                             "'arguments': {'max-bandwidth': %" PRId64 "}}",
+                             bytes_per_second);
+}
+
 static bool is_running(QTestState *qts)
 {
     QDict *r = qtest_qmp(qts, "{'execute': 'query-status'}");
@@ -206,7 +226,9 @@ static void set_all(TqChip *c)
         tq_ewrite(c, e, 0x41108, 0x1000);
     }
     tq_ewrite(c, 77, 0x204, 4);             /* in abort */
-    tq_ewrite(c, 77, 0x10b0, 0x100);
+    for (q = 0; q < 16; q++) {              /* half way out of it */
+        tq_ewrite(c, 77, 0x10b0 + q * 0x1000, 0x100);
+    }
     tq_write(c, tq_fis(51) + 0xb0, v++);
     for (i = 0; i < 8; i++) {
         uint64_t b = 0xd0000000 + i * 0x4000000 + 0x2700000;
@@ -260,6 +282,13 @@ static void test_registers(void)
     }
     /* the comparison is one of values that were set */
     g_assert_cmpint(changed, >, 1000);
+    /* the other half */
+    for (i = 0; i < 16; i++) {
+        g_assert_cmphex(tq_ereg(&d, 77, 0x200) & 0x3333, ==, 0x2222);
+        tq_ewrite(&d, 77, 0x21064 + i * 0x1000, 0x100);
+        tq_ewrite(&d, 77, 0x204, 1);
+    }
+    g_assert_cmphex(tq_ereg(&d, 77, 0x200) & 0x3333, ==, 0x1111);
     tq_stop(&c);
     tq_stop(&d);
 }
@@ -505,10 +534,13 @@ static void test_live(void)
         tq_fill_random(buf, 4096, 100 + i);
         tq_put(&c, tq_hbm(1) + i * 4096, buf, 4096);
     }
-    qtest_qmp_assert_success(c.qts, "{'execute': 'migrate-set-parameters',"
-                             "'arguments': {'max-bandwidth': 1000000,"
-                             "'downtime-limit': 1}}");
+    /* a good part of it is sent, then nearly nothing until DMA is through */
+    set_bandwidth(c.qts, 20000000);
     migrate_start(c.qts, qts);
+    while (transferred(c.qts) < 6000000) {
+        g_usleep(2000);
+    }
+    set_bandwidth(c.qts, 100000);
     for (k = 0; k < 8; k++) {
         for (i = 0; i < pages; i++) {
             tq_pair(&q, TQ_HOST | (host + i * 4096), tq_hbm(1) + k * 4096,
@@ -518,9 +550,7 @@ static void test_live(void)
         g_usleep(50000);
     }
     g_assert_true(is_running(c.qts));
-    qtest_qmp_assert_success(c.qts, "{'execute': 'migrate-set-parameters',"
-                             "'arguments': {'max-bandwidth': 10000000000,"
-                             "'downtime-limit': 2000}}");
+    set_bandwidth(c.qts, 10000000000ll);
     g_assert_true(migrate_wait(c.qts, qts));
     tq_adopt(&d, &c, qts);
     tq_fill_random(buf, 4096, 107);
