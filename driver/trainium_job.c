@@ -5,6 +5,7 @@
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -13,6 +14,14 @@
 
 /* Timer ticks between two looks at the rings when there are no interrupts */
 #define TRN_POLL_TICKS		1
+
+/* How long a waiter looks before it sleeps; a sleep costs about as much */
+#define TRN_SPIN_NS		(50 * NSEC_PER_USEC)
+/* How often the clock is read meanwhile */
+#define TRN_SPIN_LOOPS		64u
+/* A sleeper looks for itself after this time, interrupt or not */
+#define TRN_WAIT_IRQ_NS		(100 * NSEC_PER_MSEC)
+#define TRN_WAIT_POLL_NS	(500 * NSEC_PER_USEC)
 
 /* Fences */
 
@@ -153,6 +162,54 @@ void trn_refs_put(struct trn_refs *refs)
 }
 
 /**
+ * trn_refs_grow - make room for more references
+ * @refs: full; no lock is held
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int trn_refs_grow(struct trn_refs *refs)
+{
+	u32 max = refs->max * 4;
+	struct trn_bo **list;
+
+	list = kvmalloc_array(max, sizeof(*list), GFP_KERNEL_ACCOUNT);
+	if (!list)
+		return -ENOMEM;
+	memcpy(list, refs->list, refs->num * sizeof(*list));
+	if (refs->list != refs->few)
+		kvfree(refs->list);
+	refs->list = list;
+	refs->max = max;
+	return 0;
+}
+
+/**
+ * trn_job_new - a job that carries its ops
+ * @q: queue
+ * @num_ops: room for so many, 0 for none
+ *
+ * Return: the job, or NULL without memory.
+ */
+struct trn_job *trn_job_new(struct trn_queue *q, u32 num_ops)
+{
+	struct trn_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+
+	if (!job)
+		return NULL;
+	job->queue = q;
+	job->num_ops = num_ops;
+	atomic_set(&job->deps_left, 1);
+	if (num_ops) {
+		job->ops = kvmalloc_array(num_ops, sizeof(*job->ops), GFP_KERNEL_ACCOUNT);
+		if (!job->ops) {
+			kfree(job);
+			return NULL;
+		}
+	}
+	return job;
+}
+
+/**
  * trn_job_free - free a job
  * @job: ended or never queued, or NULL
  */
@@ -167,6 +224,41 @@ void trn_job_free(struct trn_job *job)
 	kvfree(job->deps);
 	kvfree(job->ops);
 	kfree(job);
+}
+
+static void trn_job_dep_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	struct trn_job_dep *dep = container_of(cb, struct trn_job_dep, cb);
+	struct trn_job *job = dep->job;
+	struct trn_queue *q = job->queue;
+
+	if (atomic_dec_and_test(&job->deps_left))
+		queue_work(q->tdev->wq, &q->work);
+	/* Job and queue may be gone after this. */
+	atomic_fetch_dec_release(&job->callbacks);
+}
+
+/**
+ * trn_job_add_deps - wait for the fences of a job
+ * @job: job that is submitted; the queue's lock is held
+ */
+void trn_job_add_deps(struct trn_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->num_deps; i++) {
+		struct trn_job_dep *dep = &job->deps[i];
+
+		dep->job = job;
+		atomic_inc(&job->callbacks);
+		atomic_inc(&job->deps_left);
+		if (dma_fence_add_callback(dep->fence, &dep->cb, trn_job_dep_cb)) {
+			dep->job = NULL;
+			atomic_dec(&job->deps_left);
+			atomic_dec(&job->callbacks);
+		}
+	}
+	atomic_dec(&job->deps_left);
 }
 
 /**
@@ -248,6 +340,7 @@ static bool trn_queue_reap_locked(struct trn_queue *q, bool synced)
 			q->busy_ns += ktime_get_ns() - q->busy_since;
 			q->busy_since = 0;
 		}
+		/* Pairs with trn_submit_direct_can(). */
 		smp_store_release(&q->busy, 0);
 	}
 	return progress;
@@ -602,4 +695,108 @@ void trn_queue_work(struct work_struct *work)
 	mutex_unlock(&q->lock);
 	if (end)
 		queue_work(tdev->wq, &q->teardown);
+}
+
+/* Waiting */
+
+/**
+ * trn_wait_slice - how long to sleep without looking
+ * @q: the queue
+ *
+ * Return: nanoseconds.
+ */
+u64 trn_wait_slice(const struct trn_queue *q)
+{
+	return q->tdev->num_vectors ? TRN_WAIT_IRQ_NS : TRN_WAIT_POLL_NS;
+}
+
+static bool trn_queue_ended(struct trn_queue *q, u64 seqno)
+{
+	if (READ_ONCE(q->completed) >= seqno)
+		return true;
+	trn_queue_reap(q);
+	return READ_ONCE(q->completed) >= seqno;
+}
+
+static bool trn_queue_spin(struct trn_queue *q, u64 seqno)
+{
+	u64 end = 0, now;
+	u32 loops;
+
+	for (loops = 0; !trn_queue_ended(q, seqno); loops++) {
+		if (need_resched() || signal_pending(current))
+			return false;
+		if (loops % TRN_SPIN_LOOPS == 0) {
+			now = ktime_get_ns();
+			if (!end)
+				end = now + TRN_SPIN_NS;
+			if (now > end)
+				return false;
+		}
+		cpu_relax();
+	}
+	return true;
+}
+
+/**
+ * trn_queue_arm - the end of what is in flight will interrupt
+ * @q: the queue; no lock is held
+ *
+ * While a reset goes on that is left to it: it ends what is in flight.
+ */
+void trn_queue_arm(struct trn_queue *q)
+{
+	struct trn_device *tdev = q->tdev;
+	int idx;
+
+	if (!READ_ONCE(q->quiet) || !drm_dev_enter(q->drm, &idx))
+		return;
+	if (down_read_trylock(&tdev->reset_lock)) {
+		mutex_lock(&q->lock);
+		if (!q->ended)
+			trn_queue_request_irq(q);
+		mutex_unlock(&q->lock);
+		up_read(&tdev->reset_lock);
+	}
+	drm_dev_exit(idx);
+}
+
+/**
+ * trn_queue_wait - wait until a job has ended
+ * @q: the queue
+ * @seqno: the job
+ * @deadline: CLOCK_MONOTONIC, 0: do not sleep
+ * @killable: only a fatal signal ends it early
+ *
+ * Return: the job and all before it have ended.
+ */
+bool trn_queue_wait(struct trn_queue *q, u64 seqno, s64 deadline, bool killable)
+{
+	u64 slice = trn_wait_slice(q);
+
+	if (trn_queue_spin(q, seqno))
+		return true;
+	if (!deadline)
+		return false;
+	trn_queue_arm(q);
+
+	for (;;) {
+		s64 left = deadline - (s64)ktime_get_ns();
+		long ret;
+
+		if (left <= 0)
+			return trn_queue_ended(q, seqno);
+		left = min_t(s64, left, slice);
+		if (killable)
+			ret = wait_event_killable_timeout(q->wait, trn_queue_ended(q, seqno),
+							  nsecs_to_jiffies(left) + 1);
+		else
+			ret = wait_event_interruptible_hrtimeout(q->wait,
+								 trn_queue_ended(q, seqno),
+								 ns_to_ktime(left));
+		if (READ_ONCE(q->completed) >= seqno)
+			return true;
+		if (ret == -ERESTARTSYS)
+			return false;
+	}
 }

@@ -42,7 +42,7 @@
 #define TRN_MAX_FILE_RINGS	256u
 #define TRN_MAX_OPS		65536u
 #define TRN_MAX_SYNCS		256u
-#define TRN_MAX_JOB_BYTES	(1ull << 40)
+#define TRN_MAX_JOB_BYTES	BIT_ULL(40)
 
 struct trn_file {
 	struct trn_device *tdev;
@@ -228,6 +228,7 @@ struct trn_queue {
 	bool watching;
 	/** @watched: progress that the watchdog saw, and when */
 	u64 watched;
+	u64 watched_hw;
 	unsigned long watched_at;
 	/** @lost: rings whose contents an engine recovery dropped; atomic bits */
 	unsigned long lost;
@@ -258,6 +259,7 @@ static inline void trn_refs_init(struct trn_refs *refs)
 /* trainium_job.c */
 void trn_refs_move(struct trn_refs *to, struct trn_refs *from);
 void trn_refs_put(struct trn_refs *refs);
+int trn_refs_grow(struct trn_refs *refs);
 struct trn_fence_ctx *trn_fence_ctx_new(const char *name);
 void trn_fence_ctx_put(struct trn_fence_ctx *fc);
 struct trn_fence *trn_fence_alloc(struct trn_queue *q);
@@ -271,8 +273,13 @@ void trn_queue_request_irq(struct trn_queue *q);
 void trn_queue_watch(struct trn_queue *q);
 void trn_queue_work(struct work_struct *work);
 void trn_queue_poll(struct timer_list *timer);
+struct trn_job *trn_job_new(struct trn_queue *q, u32 num_ops);
+void trn_job_add_deps(struct trn_job *job);
 void trn_job_cancel_deps(struct trn_job *job);
 void trn_job_free(struct trn_job *job);
+u64 trn_wait_slice(const struct trn_queue *q);
+void trn_queue_arm(struct trn_queue *q);
+bool trn_queue_wait(struct trn_queue *q, u64 seqno, s64 deadline, bool killable);
 
 /* trainium_queue.c */
 struct trn_queue *trn_queue_get(struct trn_file *tfile, u32 id);

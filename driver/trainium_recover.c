@@ -421,16 +421,32 @@ unlock:
 	drm_dev_exit(idx);
 }
 
-/* Not all that stops an engine interrupts. The queue's lock is held. */
-static bool trn_queue_aborted(struct trn_queue *q)
+/*
+ * No marker was reached for a while: what do the engines say? Markers can be
+ * far apart, and not all that stops an engine interrupts. The lock is held.
+ */
+static bool trn_queue_is_stuck(struct trn_queue *q)
 {
 	unsigned long rings = trn_queue_stuck_rings(q);
+	bool aborted = false;
+	u64 position = 0;
 	unsigned int r;
+	int idx;
 
-	for_each_set_bit(r, &rings, q->num_rings)
-		if (trn_engine_aborted(q->ring[r]->engine, NULL))
-			return true;
-	return false;
+	if (!drm_dev_enter(q->drm, &idx))
+		return false;
+	for_each_set_bit(r, &rings, q->num_rings) {
+		position += trn_ring_position(q->ring[r]);
+		aborted |= trn_engine_aborted(q->ring[r]->engine, NULL);
+	}
+	drm_dev_exit(idx);
+
+	if (position != q->watched_hw) {
+		q->watched_hw = position;
+		q->watched_at = jiffies;
+	}
+	return aborted || time_after_eq(jiffies, q->watched_at +
+					msecs_to_jiffies(trn_job_timeout_ms));
 }
 
 /**
@@ -440,7 +456,6 @@ static bool trn_queue_aborted(struct trn_queue *q)
 void trn_queue_watchdog(struct work_struct *work)
 {
 	struct trn_queue *q = container_of(work, struct trn_queue, watchdog.work);
-	unsigned long limit = msecs_to_jiffies(trn_job_timeout_ms);
 	bool idle, stuck = false;
 	u64 progress;
 
@@ -455,7 +470,7 @@ void trn_queue_watchdog(struct work_struct *work)
 		q->watched = progress;
 		q->watched_at = jiffies;
 	} else if (!idle) {
-		stuck = time_after_eq(jiffies, q->watched_at + limit) || trn_queue_aborted(q);
+		stuck = trn_queue_is_stuck(q);
 	}
 	mutex_unlock(&q->lock);
 

@@ -240,6 +240,17 @@ void trn_ring_destroy(struct trn_ring *ring)
 }
 
 /**
+ * trn_ring_position - how far the engine is
+ * @ring: the ring, under drm_dev_enter()
+ *
+ * Return: a number that changes whenever a descriptor has ended.
+ */
+u32 trn_ring_position(const struct trn_ring *ring)
+{
+	return readl(trn_ring_s2m(ring) + TRN_UDMA_Q_COMP_HEAD);
+}
+
+/**
  * trn_ring_reset - start a ring anew and empty
  * @ring: the ring; its queue's lock is held
  *

@@ -102,6 +102,7 @@ int trn_ring_test_init(struct trn_device *tdev);
 void trn_ring_test_fini(struct trn_device *tdev);
 bool trn_ring_test(struct trn_engine *engine);
 int trn_ring_reset(struct trn_ring *ring);
+u32 trn_ring_position(const struct trn_ring *ring);
 
 /**
  * trn_ring_done - number of the newest marker that was reached

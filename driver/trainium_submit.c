@@ -25,16 +25,8 @@
 #define TRN_INLINE_BYTES	(64u << 10)
 #define TRN_INLINE_DESCS	32u
 
-/* How long a waiter looks before it sleeps; a sleep costs about as much */
-#define TRN_SPIN_NS		(50 * NSEC_PER_USEC)
-/* How often the clock is read meanwhile */
-#define TRN_SPIN_LOOPS		64u
-/* A sleeper looks for itself after this time, interrupt or not */
-#define TRN_WAIT_IRQ_NS		(100 * NSEC_PER_MSEC)
-#define TRN_WAIT_POLL_NS	(500 * NSEC_PER_USEC)
-
 /* Device memory is zeroed in jobs of this size. */
-#define TRN_CLEAR_BYTES		(1ull << 30)
+#define TRN_CLEAR_BYTES		BIT_ULL(30)
 
 /* What a way of submitting says besides 0 and errors */
 #define TRN_SUBMIT_SLOW		1	/* take the other way */
@@ -127,22 +119,6 @@ static int trn_fetch_ops(struct trn_submit *s, u32 from, u32 num)
 fault:
 	user_read_access_end();
 	return -EFAULT;
-}
-
-static int trn_refs_grow(struct trn_refs *refs)
-{
-	u32 max = refs->max * 4;
-	struct trn_bo **list;
-
-	list = kvmalloc_array(max, sizeof(*list), GFP_KERNEL_ACCOUNT);
-	if (!list)
-		return -ENOMEM;
-	memcpy(list, refs->list, refs->num * sizeof(*list));
-	if (refs->list != refs->few)
-		kvfree(refs->list);
-	refs->list = list;
-	refs->max = max;
-	return 0;
 }
 
 static int trn_submit_find_bo(struct trn_submit *s, u32 handle, struct trn_bo **bo)
@@ -319,6 +295,7 @@ static int trn_submit_direct_can(struct trn_submit *s, bool *spread)
 	struct trn_queue *q = s->q;
 	u64 bytes = 0;
 
+	/* Pairs with trn_queue_reap_locked(): @completed is up to date. */
 	if (unlikely(smp_load_acquire(&q->busy)))
 		trn_queue_reap(q);
 	if (unlikely(q->started != q->submitted || (q->busy && trn_queue_last_in_parts(q))))
@@ -342,6 +319,7 @@ static void trn_submit_ended(struct trn_submit *s)
 	if (q->released == q->completed)
 		q->released = s->seqno;
 	WRITE_ONCE(q->completed, s->seqno);
+	/* Pairs with trn_queue_reap_locked(). */
 	smp_store_release(&q->started, s->seqno);
 	WRITE_ONCE(q->submitted, s->seqno);
 	s->ended = true;
@@ -475,25 +453,6 @@ static int trn_submit_direct(struct trn_submit *s)
 
 /* The other way */
 
-static struct trn_job *trn_job_new(struct trn_queue *q, u32 num_ops)
-{
-	struct trn_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
-
-	if (!job)
-		return NULL;
-	job->queue = q;
-	job->num_ops = num_ops;
-	atomic_set(&job->deps_left, 1);
-	if (num_ops) {
-		job->ops = kvmalloc_array(num_ops, sizeof(*job->ops), GFP_KERNEL_ACCOUNT);
-		if (!job->ops) {
-			kfree(job);
-			return NULL;
-		}
-	}
-	return job;
-}
-
 static int trn_submit_read_ops(struct trn_submit *s, struct trn_job *job)
 {
 	bool patterns = false;
@@ -521,37 +480,6 @@ static int trn_submit_read_ops(struct trn_submit *s, struct trn_job *job)
 		cond_resched();
 	}
 	return patterns ? trn_patterns_alloc(s->q) : 0;
-}
-
-static void trn_job_dep_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
-{
-	struct trn_job_dep *dep = container_of(cb, struct trn_job_dep, cb);
-	struct trn_job *job = dep->job;
-	struct trn_queue *q = job->queue;
-
-	if (atomic_dec_and_test(&job->deps_left))
-		queue_work(q->tdev->wq, &q->work);
-	/* Job and queue may be gone after this. */
-	atomic_fetch_dec_release(&job->callbacks);
-}
-
-static void trn_job_add_deps(struct trn_job *job)
-{
-	u32 i;
-
-	for (i = 0; i < job->num_deps; i++) {
-		struct trn_job_dep *dep = &job->deps[i];
-
-		dep->job = job;
-		atomic_inc(&job->callbacks);
-		atomic_inc(&job->deps_left);
-		if (dma_fence_add_callback(dep->fence, &dep->cb, trn_job_dep_cb)) {
-			dep->job = NULL;
-			atomic_dec(&job->deps_left);
-			atomic_dec(&job->callbacks);
-		}
-	}
-	atomic_dec(&job->deps_left);
 }
 
 /* Queues @job and starts it if it can be. @job is taken over when 0 is returned. */
@@ -609,92 +537,6 @@ static int trn_submit_deferred(struct trn_submit *s)
 }
 
 /* Waiting */
-
-static bool trn_queue_ended(struct trn_queue *q, u64 seqno)
-{
-	if (READ_ONCE(q->completed) >= seqno)
-		return true;
-	trn_queue_reap(q);
-	return READ_ONCE(q->completed) >= seqno;
-}
-
-static bool trn_queue_spin(struct trn_queue *q, u64 seqno)
-{
-	u64 end = 0, now;
-	u32 loops;
-
-	for (loops = 0; !trn_queue_ended(q, seqno); loops++) {
-		if (need_resched() || signal_pending(current))
-			return false;
-		if (loops % TRN_SPIN_LOOPS == 0) {
-			now = ktime_get_ns();
-			if (!end)
-				end = now + TRN_SPIN_NS;
-			if (now > end)
-				return false;
-		}
-		cpu_relax();
-	}
-	return true;
-}
-
-/* The end of what is in flight will interrupt, unless a reset ends it anyway. */
-static void trn_queue_arm(struct trn_queue *q)
-{
-	struct trn_device *tdev = q->tdev;
-	int idx;
-
-	if (!READ_ONCE(q->quiet) || !drm_dev_enter(q->drm, &idx))
-		return;
-	if (down_read_trylock(&tdev->reset_lock)) {
-		mutex_lock(&q->lock);
-		if (!q->ended)
-			trn_queue_request_irq(q);
-		mutex_unlock(&q->lock);
-		up_read(&tdev->reset_lock);
-	}
-	drm_dev_exit(idx);
-}
-
-/**
- * trn_queue_wait - wait until a job has ended
- * @q: the queue
- * @seqno: the job
- * @deadline: CLOCK_MONOTONIC, 0: do not sleep
- * @killable: only a fatal signal ends it early
- *
- * Return: the job and all before it have ended.
- */
-static bool trn_queue_wait(struct trn_queue *q, u64 seqno, s64 deadline, bool killable)
-{
-	u64 slice = q->tdev->num_vectors ? TRN_WAIT_IRQ_NS : TRN_WAIT_POLL_NS;
-
-	if (trn_queue_spin(q, seqno))
-		return true;
-	if (!deadline)
-		return false;
-	trn_queue_arm(q);
-
-	for (;;) {
-		s64 left = deadline - (s64)ktime_get_ns();
-		long ret;
-
-		if (left <= 0)
-			return trn_queue_ended(q, seqno);
-		left = min_t(s64, left, slice);
-		if (killable)
-			ret = wait_event_killable_timeout(q->wait, trn_queue_ended(q, seqno),
-							  nsecs_to_jiffies(left) + 1);
-		else
-			ret = wait_event_interruptible_hrtimeout(q->wait,
-								 trn_queue_ended(q, seqno),
-								 ns_to_ktime(left));
-		if (READ_ONCE(q->completed) >= seqno)
-			return true;
-		if (ret == -ERESTARTSYS)
-			return false;
-	}
-}
 
 /* Waits for the job and lets go of its slot. 0, or how it has ended; < 0 */
 static int trn_submit_wait(struct trn_submit *s, s64 deadline, bool killable, bool *ended)
@@ -754,7 +596,7 @@ static int trn_submit_wait_slot(struct trn_submit *s)
 		left = s->args->deadline_ns - (s64)ktime_get_ns();
 	if (left <= 0)
 		return -ETIME;
-	left = min_t(s64, left, q->tdev->num_vectors ? TRN_WAIT_IRQ_NS : TRN_WAIT_POLL_NS);
+	left = min_t(s64, left, trn_wait_slice(q));
 	left = wait_event_interruptible_hrtimeout(q->wait,
 						  trn_queue_has_slot(q) || READ_ONCE(q->closing),
 						  ns_to_ktime(left));
