@@ -39,8 +39,7 @@ void trn_emit_ring(struct trn_emit *e, u32 ring)
 {
 	u32 space;
 
-	if (e->ring)
-		trn_emit_count(e);
+	trn_emit_count(e);
 	e->cur = ring;
 	e->bit = BIT(ring);
 	e->ring = e->q->ring[ring];
