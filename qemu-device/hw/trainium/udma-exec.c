@@ -623,6 +623,7 @@ void trn_exec_kick(TrnEngine *e, unsigned q)
         return;
     }
     if (x->reorder) {
+        trn_reorder_kick(x->reorder, e, q);
         exec_schedule(x, x->dev->gen->packet_ns);
     } else if (x->busy || queue_run(x, e, q, &b) == LATER) {
         queue_activate(x, e, q);
@@ -635,9 +636,15 @@ void trn_exec_kick_all(TrnDevice *d)
 
     for (i = 0; i < d->num_engines; i++) {
         for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++) {
-            if (trn_queue_can_run(&d->engine[i], q)) {
-                queue_activate(d->exec, &d->engine[i], q);
+            TrnEngine *e = &d->engine[i];
+
+            if (!trn_queue_can_run(e, q)) {
+                continue;
             }
+            if (d->exec->reorder) {
+                trn_reorder_kick(d->exec->reorder, e, q);
+            }
+            queue_activate(d->exec, e, q);
         }
     }
 }
