@@ -39,8 +39,7 @@ void trn_emit_ring(struct trn_emit *e, u32 ring)
 {
 	u32 space;
 
-	if (e->ring)
-		trn_emit_count(e);
+	trn_emit_count(e);
 	e->cur = ring;
 	e->bit = BIT(ring);
 	e->ring = e->q->ring[ring];
@@ -119,14 +118,17 @@ bool trn_emit_copy_slow(struct trn_emit *e, const struct trn_job_op *op, u64 *do
 	return true;
 }
 
+/* Nothing is in its rings, be it that it has ended or that a reset dropped it. */
 static bool trn_queue_is_quiet(const struct trn_queue *q)
 {
 	u32 i;
 
-	for (i = 0; i < q->num_rings; i++)
-		if (trn_ring_done(q->ring[i]) != q->ring[i]->last ||
-		    q->ring[i]->head != q->ring[i]->rung)
+	for (i = 0; i < q->num_rings; i++) {
+		struct trn_ring *ring = q->ring[i];
+
+		if (trn_ring_space(ring) + TRN_RING_RESERVE <= ring->mask)
 			return false;
+	}
 	return true;
 }
 

@@ -134,10 +134,17 @@ static inline void trn_emit_count(struct trn_emit *e)
 	e->bytes = 0;
 }
 
+/* Begins with ring 0, where all jobs go that need only one. */
 static inline void trn_emit_init(struct trn_emit *e, struct trn_queue *q, u64 seqno)
 {
+	u32 space = trn_ring_space(q->ring[0]);
+
 	e->q = q;
-	e->ring = NULL;
+	e->ring = q->ring[0];
+	e->cur = 0;
+	e->bit = BIT(0);
+	e->space = space > TRN_EMIT_MARKERS ? space - TRN_EMIT_MARKERS : 0;
+	e->flags = TRN_RING_DMB;
 	e->used = 0;
 	e->written = 0;
 	e->spread = false;

@@ -92,7 +92,7 @@ static int trn_bo_set_segs(struct trn_bo *bo, struct sg_table *sgt)
 	}
 	bo->segs = bo->one;
 	if (n > 1) {
-		bo->segs = kvmalloc_array(n + 1, sizeof(*bo->segs), GFP_KERNEL);
+		bo->segs = kvmalloc_array(n + 1, sizeof(*bo->segs), GFP_KERNEL_ACCOUNT);
 		if (!bo->segs)
 			return -ENOMEM;
 	}

@@ -776,9 +776,10 @@ bool trn_queue_wait(struct trn_queue *q, u64 seqno, s64 deadline, bool killable)
 
 	if (trn_queue_spin(q, seqno))
 		return true;
+	/* For whoever sees to it after this caller, too */
+	trn_queue_arm(q);
 	if (!deadline)
 		return false;
-	trn_queue_arm(q);
 
 	for (;;) {
 		s64 left = deadline - (s64)ktime_get_ns();

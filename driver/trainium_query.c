@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The query ioctl, and what /proc/PID/fdinfo shows. */
 #include <linux/pci.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -179,6 +181,22 @@ static int trn_query(struct trn_device *tdev, struct trn_file *tfile, u32 type, 
 	return -EINVAL;
 }
 
+/* The caller may know of more, or claim to. */
+static int trn_query_clear(void __user *to, u32 size)
+{
+	u32 n;
+
+	for (; size; size -= n, to += n) {
+		n = min_t(u32, size, SZ_64K);
+		if (clear_user(to, n))
+			return -EFAULT;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
 /**
  * trn_ioctl_query - DRM_IOCTL_TRAINIUM_QUERY
  * @drm: device
@@ -190,7 +208,7 @@ int trn_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file)
 	struct drm_trainium_query *args = data;
 	void __user *to = u64_to_user_ptr(args->data);
 	u32 known = trn_query_size(args->type), size;
-	union trn_query out = { };
+	union trn_query out;
 	int ret;
 
 	if (args->pad || !known)
@@ -200,14 +218,17 @@ int trn_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file)
 		return 0;
 	}
 
+	/* With its padding and all that is not the type asked for */
+	memset(&out, 0, sizeof(out));
 	ret = trn_query(to_trn_device(drm), file->driver_priv, args->type, args->index, &out);
 	if (ret)
 		return ret;
 	size = min(args->size, known);
-	if (copy_to_user(to, &out, size) || clear_user(to + size, args->size - size))
+	if (copy_to_user(to, &out, size))
 		return -EFAULT;
+	ret = trn_query_clear(to + size, args->size - size);
 	args->size = known;
-	return 0;
+	return ret;
 }
 
 struct trn_region_stats {

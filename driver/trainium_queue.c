@@ -152,7 +152,7 @@ static void trn_queue_teardown(struct work_struct *work)
 	spin_unlock_irq(&q->fc->lock);
 	cancel_work_sync(&q->work);
 	cancel_delayed_work_sync(&q->watchdog);
-	timer_delete_sync(&q->poll);
+	timer_shutdown_sync(&q->poll);
 
 	/* A reset walks the queues and their rings. */
 	down_read(&tdev->reset_lock);
@@ -433,7 +433,8 @@ void trn_file_close(struct drm_device *drm, struct drm_file *file)
 {
 	struct trn_device *tdev = to_trn_device(drm);
 	struct trn_file *tfile = file->driver_priv;
-	bool killed = (current->flags & PF_EXITING) && current->exit_code == SIGKILL;
+	/* By a signal, not by exit() */
+	bool killed = (current->flags & PF_EXITING) && (current->exit_code & 0x7f);
 	struct trn_queue *q;
 	unsigned long id;
 

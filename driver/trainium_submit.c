@@ -25,6 +25,9 @@
 #define TRN_INLINE_BYTES	(64u << 10)
 #define TRN_INLINE_DESCS	32u
 
+/* Of the jobs that end at once, one of so many is timed for all of them. */
+#define TRN_BUSY_SAMPLE		64u
+
 /* Device memory is zeroed in jobs of this size. */
 #define TRN_CLEAR_BYTES		BIT_ULL(30)
 
@@ -382,13 +385,13 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 	struct trn_emit e __uninitialized;
 	bool small, irq, reached;
 	struct trn_slot *slot;
+	u64 begin = 0;
 	int ret;
 
 	trn_emit_init(&e, q, q->submitted + 1);
 	ret = trn_submit_direct_can(s, &e.spread);
 	if (unlikely(ret))
 		return ret;
-	trn_emit_ring(&e, 0);
 	ret = trn_submit_emit(s, &e);
 	if (!ret && unlikely(s->sync))
 		ret = TRN_SUBMIT_SLOW;
@@ -403,6 +406,8 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 	small = e.descs <= TRN_INLINE_DESCS && s->bytes <= TRN_INLINE_BYTES && !q->busy;
 	irq = !small || !q->inline_done;
 	slot = trn_slot(q, s->seqno);
+	if (unlikely(s->seqno % TRN_BUSY_SAMPLE == 0))
+		begin = ktime_get_ns();
 	if (likely(!e.spread))
 		reached = trn_submit_kick(slot, e.ring, 0, irq);
 	else
@@ -410,6 +415,8 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 	if (small)
 		q->inline_done = reached;
 	if (reached && !q->busy) {
+		if (unlikely(begin))
+			q->busy_ns += (ktime_get_ns() - begin) * TRN_BUSY_SAMPLE;
 		trn_submit_ended(s);
 		return 0;
 	}

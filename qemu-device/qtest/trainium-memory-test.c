@@ -18,7 +18,7 @@ static int64_t resident(TqChip *c)
 
     g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
     g_assert_cmpint(sscanf(text, "%llu %llu", &size, &rss), ==, 2);
-    return rss * getpagesize() / MIB;
+    return rss * qemu_real_host_page_size() / MIB;
 }
 
 /* Pages the files behind HBM and its like hold, mapped or not, in MiB */

@@ -382,7 +382,9 @@ void tq_check(TqChip *c, uint64_t axi, const void *expect, uint64_t len)
 
     tq_get(c, axi, buf, len);
     if (memcmp(buf, expect, len)) {
-        for (i = 0; buf[i] == ((const uint8_t *)expect)[i]; i++) {
+        i = 0;
+        while (buf[i] == ((const uint8_t *)expect)[i]) {
+            i++;
         }
         g_test_message("0x%" PRIx64 " differs at 0x%" PRIx64, axi, i);
         g_assert_cmphex(buf[i], ==, ((const uint8_t *)expect)[i]);

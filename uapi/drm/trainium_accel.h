@@ -290,7 +290,7 @@ struct drm_trainium_query_telemetry {
  * struct drm_trainium_bo_create - create a buffer
  *
  * An HBM buffer is contiguous in one stack and zeroed. A host buffer is
- * zeroed.
+ * zeroed. Pinned pages count for RLIMIT_MEMLOCK; more than that is -ENOMEM.
  */
 struct drm_trainium_bo_create {
 	/** @size: bytes, rounded up to a page; for USERPTR exact */
@@ -446,10 +446,17 @@ struct drm_trainium_sync {
  * All or nothing: nothing is queued when an error is returned, except -EIO,
  * -ECANCELED and -ENODEV of a waiting submit, which tell how the job ended.
  * Once the job is queued a signal or the deadline makes the call return 0
- * with TRAINIUM_STATUS_PENDING, never -EINTR. A submit with no ops and
- * TRAINIUM_SUBMIT_WAIT waits for all jobs of the queue up to that moment;
- * its error, if any, is that of the newest of them that failed since the
- * last waiting submit.
+ * with TRAINIUM_STATUS_PENDING, never -EINTR. Before that it waits, if many
+ * jobs are queued, until one of them has ended; a signal ends that with
+ * -EINTR, the deadline of a waiting submit with -ETIME.
+ *
+ * A submit with neither ops nor syncs, and TRAINIUM_SUBMIT_WAIT, is no job: it
+ * waits for all jobs of the queue up to that moment. Its error, if any, is that
+ * of the newest of them that failed without a submit waiting for it, since the
+ * last such call. A submit with syncs and no ops is a job that does nothing.
+ *
+ * In syncs must have a fence already; a job whose fence has failed fails with
+ * -ECANCELED.
  */
 struct drm_trainium_submit {
 	/** @queue: id */
@@ -470,7 +477,7 @@ struct drm_trainium_submit {
 	__u32 in_sync_count;
 	/** @out_sync_count: number of syncs the job signals */
 	__u32 out_sync_count;
-	/** @deadline_ns: absolute, for TRAINIUM_SUBMIT_WAIT; 0: do not sleep */
+	/** @deadline_ns: absolute; 0: do not sleep, and without TRAINIUM_SUBMIT_WAIT */
 	__s64 deadline_ns;
 	/** @seqno: out: number of the job in its queue, from 1 */
 	__u64 seqno;

@@ -274,8 +274,13 @@ bool trn_packet_fail(TrnEngine *e, unsigned q, TrnPacket *p)
 
 /* --- a packet, in order --- */
 
-static void packet_copy(TrnExec *x, TrnEngine *e, TrnPacket *p)
+/*
+ * What was looked at may be another thing now: maps of guest memory run out,
+ * and the guest changes the tables of its IOMMU when it likes.
+ */
+static TrnSpanKind packet_copy(TrnExec *x, TrnEngine *e, TrnPacket *p)
 {
+    TrnSpanKind kind;
     unsigned i;
 
     for (i = 0; i < p->num_segs; i++) {
@@ -285,11 +290,15 @@ static void packet_copy(TrnExec *x, TrnEngine *e, TrnPacket *p)
             TrnSpan src, dst;
             uint64_t len;
 
-            trn_piece_get(e, p, &seg, &src, &dst, &len);
+            kind = trn_piece_get(e, p, &seg, &src, &dst, &len);
+            if (unlikely(kind != TRN_SPAN_DIRECT)) {
+                return kind;
+            }
             run_add(x, &dst, &src, len);
             trn_seg_advance(&seg, len);
         }
     }
+    return TRN_SPAN_DIRECT;
 }
 
 /* Through a buffer. The engine may be another one afterwards: look at epoch. */
@@ -342,8 +351,9 @@ static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
     } else if (p->num_segs) {
         kind = trn_packet_look(e, p);
         if (kind == TRN_SPAN_DIRECT) {
-            packet_copy(x, e, p);
-        } else if (kind == TRN_SPAN_INDIRECT) {
+            kind = packet_copy(x, e, p);
+        }
+        if (kind == TRN_SPAN_INDIRECT) {
             if (inl) {
                 return LATER;
             }
@@ -613,6 +623,7 @@ void trn_exec_kick(TrnEngine *e, unsigned q)
         return;
     }
     if (x->reorder) {
+        trn_reorder_kick(x->reorder, e, q);
         exec_schedule(x, x->dev->gen->packet_ns);
     } else if (x->busy || queue_run(x, e, q, &b) == LATER) {
         queue_activate(x, e, q);
@@ -625,9 +636,15 @@ void trn_exec_kick_all(TrnDevice *d)
 
     for (i = 0; i < d->num_engines; i++) {
         for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++) {
-            if (trn_queue_can_run(&d->engine[i], q)) {
-                queue_activate(d->exec, &d->engine[i], q);
+            TrnEngine *e = &d->engine[i];
+
+            if (!trn_queue_can_run(e, q)) {
+                continue;
             }
+            if (d->exec->reorder) {
+                trn_reorder_kick(d->exec->reorder, e, q);
+            }
+            queue_activate(d->exec, e, q);
         }
     }
 }

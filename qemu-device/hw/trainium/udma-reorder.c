@@ -21,9 +21,10 @@
  *    even if earlier packets are not complete: so does a marker, if nothing
  *    orders it. Ring heads and completion rings move in ring order.
  *
- * When something overtook what was rung before it, the next step waits long
- * enough for the guest to notice. Steps are on the virtual clock. Errors are
- * precise: a packet that will fail is taken in when all before it are done.
+ * When a packet that the guest may look for (a small one: markers are; or one
+ * that interrupts) overtook another one, the next step waits long enough for
+ * the guest to notice. Steps are on the virtual clock. Errors are precise: a
+ * packet that will fail is taken in when all before it are done.
  */
 #include "qemu/osdep.h"
 #include "qemu/bitmap.h"
@@ -34,7 +35,8 @@
 #define WINDOW 32               /* packets in flight */
 #define WINDOW_QUEUE 8          /* of one queue */
 #define WINDOW_BYTES (4u << 20)
-#define STEPS_MAX 16
+#define STEPS_MAX 64
+#define NOTICED_BYTES 64
 #define PAUSE_SHORT_NS (2 * SCALE_US)
 #define PAUSE_SEEN_NS (100 * SCALE_US)
 
@@ -55,7 +57,11 @@ struct TrnReorder {
     uint64_t seed, random;
     uint64_t next_number;
     uint32_t bytes;             /* in flight */
-    unsigned next_queue;        /* where taking in goes on */
+    /* Queues that may have packets to take in, and where that goes on */
+    unsigned long active[BITS_TO_LONGS(TRN_MAX_ENGINES)];
+    uint16_t active_q[TRN_MAX_ENGINES];
+    unsigned next_engine;
+    bool seen;                  /* the last step is one to be noticed */
     Flight flight[WINDOW];
     TrnPacket packet;
 };
@@ -160,8 +166,13 @@ static Flight *flight_new(TrnReorder *r)
     return NULL;
 }
 
-/* Takes in one packet of the queue; false when there is none to be had now. */
-static bool queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
+typedef enum Take {
+    TAKEN,                      /* or dropped as bad: there may be more */
+    NO_ROOM,                    /* later, when something is complete */
+    NOTHING,                    /* before the next doorbell */
+} Take;
+
+static Take queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
 {
     TrnPacket *p = &r->packet;
     TrnRingView m2s = { .ring = &e->q[q].m2s };
@@ -172,26 +183,31 @@ static bool queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
     unsigned n;
 
     if (!trn_queue_can_run(e, q)) {
-        return false;
+        return NOTHING;
     }
     n = queue_flights(r, e, q, &m2s_skip, &s2m_skip);
+    if (m2s_skip >= e->q[q].m2s.pending || s2m_skip >= e->q[q].s2m.pending) {
+        return NOTHING;
+    }
     f = flight_new(r);
-    if (!f || n >= WINDOW_QUEUE || r->bytes >= WINDOW_BYTES ||
-        m2s_skip >= e->q[q].m2s.pending || s2m_skip >= e->q[q].s2m.pending) {
-        return false;
+    if (!f || n >= WINDOW_QUEUE || r->bytes >= WINDOW_BYTES) {
+        return NO_ROOM;
     }
     parse = trn_packet_parse(e, q, &m2s, &s2m, m2s_skip, s2m_skip, p);
     if (parse == TRN_PARSE_WAIT) {
-        return false;
+        return NOTHING;
     }
     if (parse == TRN_PARSE_READY && trn_packet_look(e, p) == TRN_SPAN_BAD) {
         parse = TRN_PARSE_BAD;
     }
     if (parse == TRN_PARSE_BAD) {
-        return !n && trn_packet_fail(e, q, p);
+        if (n) {
+            return NO_ROOM;
+        }
+        return trn_packet_fail(e, q, p) ? TAKEN : NOTHING;
     }
     if (!trn_packet_causes(e, p)) {
-        return false;
+        return NOTHING;
     }
     f->engine = e;
     f->q = q;
@@ -203,25 +219,46 @@ static bool queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
     f->data = g_malloc(MAX(p->bytes, 1));
     f->p = *p;
     r->bytes += p->bytes;
-    return true;
+    return TAKEN;
 }
 
+/* Fills the window, one packet of each queue by turns. */
 static void take_in(TrnReorder *r)
 {
-    unsigned queues = r->dev->num_engines * TRN_QUEUES_PER_ENGINE;
-    bool any = true;
-    unsigned i;
+    unsigned n = r->dev->num_engines;
+    bool any;
 
-    while (any) {
+    do {
+        unsigned i, q;
+
         any = false;
-        for (i = 0; i < queues; i++) {
-            unsigned n = (r->next_queue + i) % queues;
+        for (i = 0; i < n; i++) {
+            unsigned e = (r->next_engine + i) % n;
 
-            any |= queue_take(r, &r->dev->engine[n / TRN_QUEUES_PER_ENGINE],
-                              n % TRN_QUEUES_PER_ENGINE);
+            for (q = 0; test_bit(e, r->active) && q < TRN_QUEUES_PER_ENGINE;
+                 q++) {
+                Take take = NOTHING;
+
+                if (r->active_q[e] & (1u << q)) {
+                    take = queue_take(r, &r->dev->engine[e], q);
+                }
+                any |= take == TAKEN;
+                if (take == NOTHING) {
+                    r->active_q[e] &= ~(1u << q);
+                }
+                if (!r->active_q[e]) {
+                    clear_bit(e, r->active);
+                }
+            }
         }
-        r->next_queue = queues ? (r->next_queue + 1) % queues : 0;
-    }
+        r->next_engine = (r->next_engine + 1) % n;
+    } while (any);
+}
+
+void trn_reorder_kick(TrnReorder *r, TrnEngine *e, unsigned q)
+{
+    set_bit(e->id, r->active);
+    r->active_q[e->id] |= 1u << q;
 }
 
 /* --- steps --- */
@@ -305,6 +342,22 @@ static void queue_retire(TrnReorder *r, TrnEngine *e, unsigned q)
     }
 }
 
+/* The packet is complete and one before it in its queue is not. */
+static bool overtook(TrnReorder *r, const Flight *f)
+{
+    unsigned i;
+
+    for (i = 0; i < WINDOW; i++) {
+        const Flight *o = &r->flight[i];
+
+        if (o->engine && same_queue(o, f) && !o->complete &&
+            o->number < f->number) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void flight_done(TrnReorder *r, Flight *f)
 {
     TrnEngine *e = f->engine;
@@ -319,6 +372,8 @@ static void flight_done(TrnReorder *r, Flight *f)
     f->complete = true;
     f->p.cause[TRN_M2S] = f->p.cause[TRN_S2M] = 0;
     trn_packet_account(e, &f->p, src.stack, dst.stack);
+    r->seen = (f->p.bytes <= NOTICED_BYTES || f->p.s2m_int || f->p.m2s_int) &&
+              overtook(r, f);
     trn_packet_interrupt(e, q, &f->p);
     queue_retire(r, e, q);
 }
@@ -418,49 +473,25 @@ static void do_step(TrnReorder *r, const Step *s)
     }
 }
 
-/* A packet is complete and one before it in its queue is not. */
-static bool overtaken(TrnReorder *r)
-{
-    unsigned i, j;
-
-    for (i = 0; i < WINDOW; i++) {
-        const Flight *f = &r->flight[i];
-
-        for (j = 0; f->engine && f->complete && j < WINDOW; j++) {
-            const Flight *o = &r->flight[j];
-
-            if (o->engine && same_queue(o, f) && !o->complete &&
-                o->number < f->number) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 uint64_t trn_reorder_run(TrnReorder *r)
 {
     unsigned left = 1 + draw(r, STEPS_MAX);
     Step steps[2 * WINDOW];
+    unsigned n;
 
-    for (;;) {
-        unsigned n;
-        bool before;
-
+    do {
         take_in(r);
         n = allowed_steps(r, steps, false);
         if (!n) {
             return 0;
         }
-        if (!left--) {
-            return 1 + draw(r, PAUSE_SHORT_NS);
-        }
-        before = overtaken(r);
+        r->seen = false;
         do_step(r, &steps[draw(r, n)]);
-        if (!before && overtaken(r)) {
+        if (r->seen) {
             return 1 + draw(r, PAUSE_SEEN_NS);
         }
-    }
+    } while (--left);
+    return 1 + draw(r, PAUSE_SHORT_NS);
 }
 
 void trn_reorder_finish(TrnReorder *r)
@@ -499,7 +530,9 @@ void trn_reorder_reset(TrnReorder *r)
     trn_reorder_drop(r, NULL, -1);
     r->random = r->seed;
     r->next_number = 0;
-    r->next_queue = 0;
+    r->next_engine = 0;
+    bitmap_zero(r->active, TRN_MAX_ENGINES);
+    memset(r->active_q, 0, sizeof(r->active_q));
 }
 
 TrnReorder *trn_reorder_new(TrnDevice *d, uint64_t seed)

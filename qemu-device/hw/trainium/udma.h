@@ -207,6 +207,7 @@ typedef struct TrnReorder TrnReorder;
 TrnReorder *trn_reorder_new(TrnDevice *d, uint64_t seed);
 void trn_reorder_free(TrnReorder *r);
 void trn_reorder_reset(TrnReorder *r);
+void trn_reorder_kick(TrnReorder *r, TrnEngine *e, unsigned q);
 void trn_reorder_drop(TrnReorder *r, TrnEngine *e, int q);
 /* All in flight, at once and in order: the machine stops. */
 void trn_reorder_finish(TrnReorder *r);

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Syncobjs, gates that open when the test says so, and sharing by dma-buf */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/dma-buf.h>
+#include <linux/sync_file.h>
+
+#include "trainium_util.h"
+
+int trn_sync_create(int fd, __u32 *handle)
+{
+	struct drm_syncobj_create arg = {};
+	int ret = trn_ioctl(fd, DRM_IOCTL_SYNCOBJ_CREATE, &arg);
+
+	*handle = arg.handle;
+	return ret;
+}
+
+int trn_sync_destroy(int fd, __u32 handle)
+{
+	struct drm_syncobj_destroy arg = { .handle = handle };
+
+	return trn_ioctl(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &arg);
+}
+
+int trn_sync_wait(int fd, __u32 handle, __u64 point, __s64 ns)
+{
+	struct drm_syncobj_timeline_wait arg = {
+		.handles = trn_ptr(&handle),
+		.points = trn_ptr(&point),
+		.timeout_nsec = trn_now() + ns,
+		.count_handles = 1,
+		.flags = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT,
+	};
+
+	return trn_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &arg);
+}
+
+int trn_sync_signal(int fd, __u32 handle, __u64 point)
+{
+	struct drm_syncobj_timeline_array arg = {
+		.handles = trn_ptr(&handle),
+		.points = trn_ptr(&point),
+		.count_handles = 1,
+	};
+	struct drm_syncobj_array binary = {
+		.handles = trn_ptr(&handle),
+		.count_handles = 1,
+	};
+
+	if (!point)
+		return trn_ioctl(fd, DRM_IOCTL_SYNCOBJ_SIGNAL, &binary);
+	return trn_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, &arg);
+}
+
+int trn_sync_query(int fd, __u32 handle, __u64 *point)
+{
+	struct drm_syncobj_timeline_array arg = {
+		.handles = trn_ptr(&handle),
+		.points = trn_ptr(point),
+		.count_handles = 1,
+	};
+
+	return trn_ioctl(fd, DRM_IOCTL_SYNCOBJ_QUERY, &arg);
+}
+
+static int sync_to_fd(int fd, __u32 handle, __u32 flags, int *out)
+{
+	struct drm_syncobj_handle arg = { .handle = handle, .flags = flags, .fd = -1 };
+	int ret = trn_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &arg);
+
+	*out = arg.fd;
+	return ret;
+}
+
+int trn_sync_export(int fd, __u32 handle, int *out)
+{
+	return sync_to_fd(fd, handle, 0, out);
+}
+
+int trn_sync_export_file(int fd, __u32 handle, int *out)
+{
+	return sync_to_fd(fd, handle, DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE, out);
+}
+
+int trn_sync_import(int fd, int in, __u32 *handle)
+{
+	struct drm_syncobj_handle arg = { .fd = in };
+	int ret = trn_ioctl(fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &arg);
+
+	*handle = arg.handle;
+	return ret;
+}
+
+int trn_sync_file_status(int file)
+{
+	struct sync_file_info info = {};
+
+	if (ioctl(file, SYNC_IOC_FILE_INFO, &info))
+		return -errno;
+	return info.status;
+}
+
+/* vgem_drm.h is not everywhere. */
+struct vgem_attach {
+	__u32 handle;
+	__u32 flags;
+	__u32 out_fence;
+	__u32 pad;
+};
+
+struct vgem_signal {
+	__u32 fence;
+	__u32 flags;
+};
+
+#define VGEM_WRITE	1
+#define VGEM_ATTACH	DRM_IOWR(DRM_COMMAND_BASE + 1, struct vgem_attach)
+#define VGEM_SIGNAL	DRM_IOW(DRM_COMMAND_BASE + 2, struct vgem_signal)
+
+static int open_vgem(void)
+{
+	static bool tried;
+	unsigned int i;
+
+again:
+	for (i = 0; i < 16; i++) {
+		char path[32], name[8] = {};
+		struct drm_version version = { .name = name, .name_len = sizeof(name) - 1 };
+		int fd;
+
+		snprintf(path, sizeof(path), "/dev/dri/card%u", i);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (!ioctl(fd, DRM_IOCTL_VERSION, &version) && !strcmp(name, "vgem"))
+			return fd;
+		close(fd);
+	}
+	if (!tried) {
+		tried = true;
+		if (!system("modprobe vgem 2>/dev/null"))
+			goto again;
+	}
+	return -ENODEV;
+}
+
+int trn_gate_open(struct trn_gate *gate)
+{
+	struct drm_mode_create_dumb dumb = { .width = 64, .height = 16, .bpp = 32 };
+	struct dma_buf_export_sync_file out = { .flags = DMA_BUF_SYNC_READ, .fd = -1 };
+	struct vgem_attach attach = { .flags = VGEM_WRITE };
+	int ret, buf;
+
+	gate->vgem = open_vgem();
+	if (gate->vgem < 0)
+		return gate->vgem;
+	ret = trn_ioctl(gate->vgem, DRM_IOCTL_MODE_CREATE_DUMB, &dumb);
+	if (ret)
+		goto err;
+	attach.handle = dumb.handle;
+	ret = trn_ioctl(gate->vgem, VGEM_ATTACH, &attach);
+	if (ret)
+		goto err;
+	gate->fence = attach.out_fence;
+	ret = trn_export(gate->vgem, dumb.handle, &buf);
+	if (ret)
+		goto err;
+	ret = trn_ioctl(buf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &out);
+	close(buf);
+	if (ret)
+		goto err;
+	gate->file = out.fd;
+	return 0;
+err:
+	close(gate->vgem);
+	return ret;
+}
+
+int trn_gate_sync(struct trn_gate *gate, int fd, __u32 *handle)
+{
+	struct drm_syncobj_handle arg = {
+		.flags = DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE,
+		.fd = gate->file,
+	};
+	int ret;
+
+	ret = trn_sync_create(fd, handle);
+	if (ret)
+		return ret;
+	arg.handle = *handle;
+	return trn_ioctl(fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &arg);
+}
+
+int trn_gate_release(struct trn_gate *gate)
+{
+	struct vgem_signal signal = { .fence = gate->fence };
+
+	return trn_ioctl(gate->vgem, VGEM_SIGNAL, &signal);
+}
+
+void trn_gate_close(struct trn_gate *gate)
+{
+	close(gate->file);
+	close(gate->vgem);
+}
+
+int trn_export(int fd, __u32 handle, int *out)
+{
+	struct drm_prime_handle arg = {
+		.handle = handle,
+		.flags = DRM_CLOEXEC | DRM_RDWR,
+		.fd = -1,
+	};
+	int ret = trn_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &arg);
+
+	*out = arg.fd;
+	return ret;
+}
+
+int trn_import(int fd, int in, __u32 *handle)
+{
+	struct drm_prime_handle arg = { .fd = in };
+	int ret = trn_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &arg);
+
+	*handle = arg.handle;
+	return ret;
+}
