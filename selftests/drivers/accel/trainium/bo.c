@@ -40,7 +40,7 @@ FIXTURE_TEARDOWN(bo)
 	ASSERT_EQ(0, trn_queue_create(fd, TRAINIUM_STACK_ANY, 0, &queue));
 	memset(base.rings_free, 0, sizeof(base.rings_free));
 	base.engines = 0;
-	EXPECT_EQ(NULL, trn_settle(fd, &base, TRN_SETTLE)) {
+	EXPECT_EQ(NULL, trn_settle(fd, &base, 2 * TRN_SEC)) {
 		TH_LOG("%s", trn_settle(fd, &base, 0) ?: "late");
 	}
 	close(fd);
@@ -425,7 +425,7 @@ TEST_F(bo, many)
 }
 
 /* 10000 random allocations and frees; free bytes are right at any time */
-TEST_F(bo, random_churn)
+TEST_F_TIMEOUT(bo, random_churn, 60)
 {
 	enum { SLOTS = 64 };
 	__u64 seed = trn_now(), size[SLOTS] = {}, used = 0, base = 0;

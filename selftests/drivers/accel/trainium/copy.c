@@ -64,7 +64,7 @@ static int round_trip(struct _test_data_copy *self, __u64 src, __u64 dst, __u64 
 	return memcmp(self->out.map + dst, self->in.map + src, size) ? 7 : 0;
 }
 
-TEST_F(copy, sizes)
+TEST_F_TIMEOUT(copy, sizes, 60)
 {
 	static const __u64 sizes[] = {
 		1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 255, 257, 511,
@@ -80,7 +80,7 @@ TEST_F(copy, sizes)
 	}
 }
 
-TEST_F(copy, offsets)
+TEST_F_TIMEOUT(copy, offsets, 60)
 {
 	static const struct {
 		__u64 src, dst, size;
@@ -103,7 +103,7 @@ TEST_F(copy, offsets)
 	}
 }
 
-TEST_F(copy, random)
+TEST_F_TIMEOUT(copy, random, 60)
 {
 	__u64 seed = trn_now(), first = seed;
 	unsigned int i;
@@ -389,7 +389,7 @@ TEST_F(copy, jobs_in_order_many_engines)
 }
 
 /* More descriptors than a ring has, in one job and in many */
-TEST_F(copy, more_than_a_ring)
+TEST_F_TIMEOUT(copy, more_than_a_ring, 60)
 {
 	struct drm_trainium_query_limits limits;
 	struct drm_trainium_op *ops;
@@ -460,7 +460,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-TEST_F(copy, parallel_queues)
+TEST_F_TIMEOUT(copy, parallel_queues, 60)
 {
 	struct worker worker[12] = {};
 	pthread_t thread[12];

@@ -328,7 +328,7 @@ static bool takes_syncobj_array(unsigned int nr)
  * Any number, any size, any contents. Zeroes and small numbers are in the
  * majority, so that some get past the first check.
  */
-TEST_F(drmcore, random)
+TEST_F_TIMEOUT(drmcore, random, 60)
 {
 	static __u64 arg[64];
 	__u64 seed = trn_now(), first = seed;

@@ -76,14 +76,14 @@ TEST_F(exhaust, whole_stack_in_one)
 		EXPECT_EQ(0, m.largest_free);
 		EXPECT_EQ(-ENOSPC, trn_bo_create(self->fd, TRAINIUM_BO_HBM, s, 1, &more));
 		ASSERT_EQ(0, trn_close_handle(self->fd, bo));
-		EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SETTLE));
+		EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SEC));
 		/* One page more than all of it */
 		EXPECT_EQ(-ENOSPC, trn_bo_create(self->fd, TRAINIUM_BO_HBM, s,
 						 size + TRN_PAGE, &more));
 	}
 }
 
-TEST_F(exhaust, stack_in_pieces)
+TEST_F_TIMEOUT(exhaust, stack_in_pieces, 60)
 {
 	static const __u64 sizes[] = { TRN_KIB(16), TRN_KIB(256), TRN_MIB(3) };
 	struct drm_trainium_query_memory m;
@@ -103,12 +103,12 @@ TEST_F(exhaust, stack_in_pieces)
 		ASSERT_EQ(0, trn_memory(self->fd, (s + 1) % self->device.num_stacks, &m));
 		EXPECT_EQ(self->base.free[(s + 1) % self->device.num_stacks], m.free);
 		give_all(self->fd, n);
-		EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SETTLE));
+		EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SEC));
 	}
 }
 
 /* "Any" goes on where a stack is full. */
-TEST_F(exhaust, any_uses_all_stacks)
+TEST_F_TIMEOUT(exhaust, any_uses_all_stacks, 60)
 {
 	unsigned int i, s, n;
 	__u64 want = 0;
@@ -122,7 +122,7 @@ TEST_F(exhaust, any_uses_all_stacks)
 	for (i = 0; i < n; i += 7)
 		ASSERT_EQ(0, trn_fill(self->fd, self->queue, handle[i], 0, 64, i, 8));
 	give_all(self->fd, n);
-	EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SETTLE));
+	EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SEC));
 }
 
 /* Every other buffer freed: much is free, but in pieces */
@@ -146,11 +146,11 @@ TEST_F(exhaust, fragmented)
 	trn_close_handle(self->fd, bo);
 	for (i = 1; i < n; i += 2)
 		ASSERT_EQ(0, trn_close_handle(self->fd, handle[i]));
-	EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SETTLE));
+	EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SEC));
 }
 
 /* The same bytes again: none of the former user's is left */
-TEST_F(exhaust, zeroed_everywhere)
+TEST_F_TIMEOUT(exhaust, zeroed_everywhere, 60)
 {
 	unsigned int round, s;
 	__u64 at;
@@ -249,11 +249,11 @@ TEST_F(exhaust, recovered_from_killed)
 	EXPECT_NE(NULL, trn_settle(self->fd, &self->base, 0));
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(128 + SIGKILL, trn_reap(pid, TRN_PATIENCE));
-	EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SETTLE));
+	EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SEC));
 }
 
 /* Two processes want the last piece: one gets it, nothing is lost */
-TEST_F(exhaust, contended)
+TEST_F_TIMEOUT(exhaust, contended, 60)
 {
 	unsigned int p, round;
 	pid_t pid[3];
@@ -276,7 +276,7 @@ TEST_F(exhaust, contended)
 	}
 	for (p = 0; p < ARRAY_SIZE(pid); p++)
 		EXPECT_EQ(0, trn_reap(pid[p], 30 * TRN_SEC));
-	EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SETTLE));
+	EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SEC));
 }
 
 TEST_HARNESS_MAIN

@@ -160,7 +160,7 @@ TEST_F(isolation, no_data_between_processes)
 }
 
 /* Two processes work at the same time; each sees its own data only. */
-TEST_F(isolation, parallel_processes)
+TEST_F_TIMEOUT(isolation, parallel_processes, 60)
 {
 	pid_t pid[4];
 	unsigned int p;
@@ -290,7 +290,7 @@ TEST_F(isolation, fd_outlives_opener)
 	EXPECT_NE(NULL, trn_settle(self->a, &base, 0));
 	/* End of file: the last holder is gone. */
 	EXPECT_EQ(0, read(out[0], &byte, 1));
-	EXPECT_EQ(NULL, trn_settle(self->a, &base, TRN_SETTLE));
+	EXPECT_EQ(NULL, trn_settle(self->a, &base, TRN_SEC));
 }
 
 static int as_other_user(void *arg)

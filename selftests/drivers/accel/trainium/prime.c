@@ -154,7 +154,7 @@ TEST_F(prime, order_of_close)
 				break;
 			}
 		}
-		EXPECT_EQ(NULL, trn_settle(self->a, &base, TRN_SETTLE)) {
+		EXPECT_EQ(NULL, trn_settle(self->a, &base, TRN_SEC)) {
 			TH_LOG("order %u", order);
 		}
 	}

@@ -235,7 +235,7 @@ TEST_F(recovery, abort_s2m)
  * D12: causes raised by hand, known ones or not, whether they stop the engine
  * or not. What happened is told right, and nothing gets stuck.
  */
-TEST_F(recovery, causes)
+TEST_F_TIMEOUT(recovery, causes, 60)
 {
 	unsigned int i;
 
@@ -261,7 +261,7 @@ TEST_F(recovery, causes)
 }
 
 /* A ring that is not where the engine looks for it: a real decode error */
-TEST_F(recovery, bad_ring_address)
+TEST_F_TIMEOUT(recovery, bad_ring_address, 60)
 {
 	struct drm_trainium_op op = trn_op_fill(self->hbm.handle, 0, SIZE, 1, 1);
 	struct drm_trainium_query_queue q;
@@ -281,7 +281,7 @@ TEST_F(recovery, bad_ring_address)
 }
 
 /* A paused ring never ends: timeout, and not before it. */
-TEST_F(recovery, hang)
+TEST_F_TIMEOUT(recovery, hang, 90)
 {
 	struct drm_trainium_query_queue q;
 	__u64 resets = resets_of(self);
@@ -395,7 +395,7 @@ static void *copy_and_check(void *arg)
 }
 
 /* D17: one client aborts its engine again and again, the other sees nothing. */
-TEST_F(recovery, bystander)
+TEST_F_TIMEOUT(recovery, bystander, 60)
 {
 	struct bystander b = { .fd = trn_open(0) };
 	unsigned int i, rounds = 0;
@@ -420,7 +420,7 @@ TEST_F(recovery, bystander)
 }
 
 /* Another ring of the same engine: replayed or cancelled, never silently lost */
-TEST_F(recovery, same_engine)
+TEST_F_TIMEOUT(recovery, same_engine, 60)
 {
 	struct drm_trainium_query_engine before, now;
 	struct drm_trainium_query_queue q;

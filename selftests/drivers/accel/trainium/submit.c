@@ -419,7 +419,7 @@ TEST_F(submit, deadline_passes)
 	took = trn_now() - start;
 	if (s.status == TRAINIUM_STATUS_PENDING) {
 		EXPECT_LE(9 * TRN_MSEC, took);
-		EXPECT_GT(TRN_SETTLE, took);
+		EXPECT_GT(TRN_SEC, took);
 	}
 	EXPECT_EQ(1, s.seqno);
 	/* One that passed long ago: queued like any other */
@@ -444,7 +444,7 @@ static void on_alarm(int sig)
 }
 
 /* A storm of signals: 0 with PENDING or DONE, never EINTR, nothing twice */
-TEST_F(submit, signals)
+TEST_F_TIMEOUT(submit, signals, 60)
 {
 	struct itimerval storm = { .it_interval.tv_usec = 700, .it_value.tv_usec = 700 };
 	struct sigaction sa = { .sa_handler = on_alarm };
@@ -456,7 +456,7 @@ TEST_F(submit, signals)
 	ASSERT_EQ(0, sigaction(SIGVTALRM, &sa, NULL));
 	ASSERT_EQ(0, sigaction(SIGALRM, &sa, NULL));
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &storm, NULL));
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < 60; i++) {
 		struct drm_trainium_op ops[4];
 		struct drm_trainium_submit s = long_job(self, ops, 1 + i % 4);
 		int ret;
@@ -471,9 +471,9 @@ TEST_F(submit, signals)
 			break;
 	}
 	ASSERT_EQ(0, setitimer(ITIMER_REAL, &calm, NULL));
-	EXPECT_EQ(40, i) TH_LOG("stopped at job %u", i);
+	EXPECT_EQ(60, i) TH_LOG("stopped at job %u", i);
 	EXPECT_LT(0, __atomic_load_n(&alarms, __ATOMIC_RELAXED));
-	TH_LOG("%u of 40 calls were cut short by %d signals", pending, alarms);
+	TH_LOG("%u of 60 calls were cut short by %d signals", pending, alarms);
 	EXPECT_EQ(0, trn_drain(self->fd, self->queue));
 	EXPECT_EQ(i, submitted(self));
 }
@@ -483,14 +483,14 @@ TEST_F(submit, wait_is_killable)
 {
 	unsigned int round;
 
-	for (round = 0; round < 6; round++) {
+	for (round = 0; round < 10; round++) {
 		pid_t pid = trn_fork();
 		__s64 start;
 
 		ASSERT_LE(0, pid);
 		if (!pid) {
-			struct drm_trainium_op ops[16];
-			struct drm_trainium_submit s = long_job(self, ops, 16);
+			struct drm_trainium_op ops[64];
+			struct drm_trainium_submit s = long_job(self, ops, 64);
 
 			s.flags = TRAINIUM_SUBMIT_WAIT;
 			s.deadline_ns = INT64_MAX;
@@ -500,13 +500,13 @@ TEST_F(submit, wait_is_killable)
 		start = trn_now();
 		kill(pid, SIGKILL);
 		trn_reap(pid, TRN_PATIENCE);
-		EXPECT_GT(TRN_SETTLE, trn_now() - start);
+		EXPECT_GT(TRN_SEC, trn_now() - start);
 	}
 	ASSERT_EQ(0, trn_drain(self->fd, self->queue));
 }
 
 /* Rings have room for so many: then a wait, or -ETIME when there is a deadline */
-TEST_F(submit, flood)
+TEST_F_TIMEOUT(submit, flood, 60)
 {
 	struct drm_trainium_op op = trn_op_fill(self->big.handle, 0, TRN_MIB(1), 0x21, 1);
 	struct drm_trainium_query_queue q;
@@ -534,7 +534,7 @@ TEST_F(submit, flood)
 }
 
 /* Without a deadline every one of them gets in. */
-TEST_F(submit, flood_waits_for_room)
+TEST_F_TIMEOUT(submit, flood_waits_for_room, 60)
 {
 	struct drm_trainium_op op = trn_op_fill(self->big.handle, 0, TRN_MIB(1), 0x21, 1);
 	unsigned int i;

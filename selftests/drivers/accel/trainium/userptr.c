@@ -407,7 +407,7 @@ TEST_F(userptr, memlock_limit)
 }
 
 /* More pages than a small allocation could list */
-TEST_F(userptr, large)
+TEST_F_TIMEOUT(userptr, large, 60)
 {
 	__u64 size = TRN_MIB(128);
 	__u8 *mem = anonymous(size);
