@@ -10,6 +10,10 @@
  * are spaced by modelled time on the virtual clock and are bounded by bytes
  * and descriptors only, so that two runs are alike.
  *
+ * A bottom half that schedules itself again gives the big lock away only for
+ * a moment, too short for a vCPU that has to be woken first. So every few
+ * milliseconds the slices of all chips pause for as long as that takes.
+ *
  * A packet runs when all its M2S descriptors, FIRST to LAST, and enough S2M
  * descriptors for its bytes were rung. All its addresses are looked at before
  * the first byte moves: a packet that leads nowhere moves nothing. Packets of
@@ -38,11 +42,14 @@
 #define TURN_BYTES (128 * KiB)          /* of one queue when others wait */
 #define TURN_DESCS 64
 #define BOUNCE_SIZE (64 * KiB)
+#define ROW_NS (2 * SCALE_MS)           /* slices without a pause */
+#define PAUSE_NS (50 * SCALE_US)
 
 struct TrnExec {
     TrnDevice *dev;
     QEMUBH *bh;
     QEMUTimer *timer;           /* instead of the bottom half, see above */
+    QEMUTimer *pause;           /* the bottom half goes on after it */
     VMChangeStateEntry *vmstate;
     TrnReorder *reorder;        /* NULL: in order */
 
@@ -62,6 +69,11 @@ struct TrnExec {
     TrnPacket packet;
     uint8_t *bounce;
 };
+
+/* Slices in a row, of any chip, host time; the big lock protects it */
+static struct {
+    int64_t start, end, pause_end;
+} row;
 
 typedef struct Budget {
     int64_t bytes;
@@ -437,7 +449,7 @@ static Outcome queue_run(TrnExec *x, TrnEngine *e, unsigned q, Budget *b)
         }
         b->bytes -= p->bytes;
         b->descs -= MAX(p->m2s_descs, p->s2m_descs);
-        /* The map of guest memory may be another one after an indirect access */
+        /* After an indirect access guest memory may be mapped otherwise. */
         if (indirect || b->bytes <= 0 || b->descs <= 0 || budget_late(b)) {
             out = LATER;
             break;
@@ -524,16 +536,36 @@ static bool is_alone(TrnExec *x, unsigned engine)
            TRN_MAX_ENGINES;
 }
 
+/* The next slice: at once, or after a pause for those who want the lock */
+static void exec_go_on(TrnExec *x)
+{
+    row.end = get_clock();
+    if (row.end >= row.pause_end && row.end - row.start > ROW_NS) {
+        row.pause_end = row.end + PAUSE_NS;
+        row.start = row.pause_end;
+    }
+    if (row.end < row.pause_end) {
+        timer_mod(x->pause, qemu_clock_get_ns(QEMU_CLOCK_REALTIME) +
+                            row.pause_end - row.end);
+    } else {
+        qemu_bh_schedule(x->bh);
+    }
+}
+
 static void exec_slice(TrnExec *x)
 {
     TrnDevice *d = x->dev;
     int64_t bytes = SLICE_BYTES, descs = SLICE_DESCS;
-    int64_t deadline = icount_enabled() ? 0 : get_clock() + SLICE_NS;
+    int64_t now = get_clock();
+    int64_t deadline = icount_enabled() ? 0 : now + SLICE_NS;
     unsigned engine, q;
     bool more;
 
     if (!x->busy_since) {
         x->busy_since = trn_bench_clock();
+    }
+    if (now - row.end > PAUSE_NS) {
+        row.start = now;
     }
     while ((more = queue_peek(x, &engine, &q)) && bytes > 0 && descs > 0 &&
            (!deadline || get_clock() < deadline)) {
@@ -558,9 +590,10 @@ static void exec_slice(TrnExec *x)
     }
     trace_trn_exec_slice(d->routing_id, SLICE_BYTES - bytes,
                          SLICE_DESCS - descs, more);
-    if (more) {
-        exec_schedule(x, icount_enabled() ?
-                         queue_estimate(&d->engine[engine], q) : 0);
+    if (more && icount_enabled()) {
+        exec_schedule(x, queue_estimate(&d->engine[engine], q));
+    } else if (more) {
+        exec_go_on(x);
     } else {
         x->busy_ns += trn_bench_clock() - x->busy_since;
         x->busy_since = 0;
@@ -668,6 +701,7 @@ void trn_exec_reset(TrnDevice *d)
     x->busy_since = 0;
     qemu_bh_cancel(x->bh);
     timer_del(x->timer);
+    timer_del(x->pause);
     if (x->reorder) {
         trn_reorder_reset(x->reorder);
     }
@@ -703,6 +737,7 @@ bool trn_exec_init(TrnDevice *d, Error **errp)
     x->bounce = g_malloc(BOUNCE_SIZE);
     x->bh = qemu_bh_new_guarded(exec_bh, x, &DEVICE(d)->mem_reentrancy_guard);
     x->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, exec_timer, x);
+    x->pause = timer_new_ns(QEMU_CLOCK_REALTIME, exec_timer, x);
     x->vmstate = qdev_add_vm_change_state_handler(DEVICE(d), exec_run_state, x);
     if (d->reorder_seed) {
         x->reorder = trn_reorder_new(d, d->reorder_seed);
@@ -720,6 +755,7 @@ void trn_exec_exit(TrnDevice *d)
     qemu_del_vm_change_state_handler(x->vmstate);
     qemu_bh_delete(x->bh);
     timer_free(x->timer);
+    timer_free(x->pause);
     if (x->reorder) {
         trn_reorder_free(x->reorder);
     }
