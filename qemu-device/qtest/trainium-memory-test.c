@@ -118,6 +118,31 @@ static void test_hbm_size(void)
     tq_stop(&c);
 }
 
+/* A window that shows less than there is; DMA reaches all of it. */
+static void test_bar4_size(void)
+{
+    unsigned stack;
+    TqChip c;
+    TqQueue q;
+
+    tq_start(&c, "hbm-size=4G,bar4-size=1G");
+    g_assert_cmphex(c.pitch, ==, 256 * MIB);
+    tq_init_engine(&c, 130);
+    tq_init_queue(&q, &c, 130, 0, 64);
+    for (stack = 0; stack < 4; stack++) {
+        uint64_t far = tq_hbm(stack) + GIB - 4;
+
+        qtest_writel(c.qts, c.bar4 + stack * c.pitch + c.pitch - 4,
+                     0x600d + stack);
+        tq_pair(&q, far, tq_hbm(stack) + c.pitch - 4, 4, 0, 0, 0);
+        tq_pair(&q, tq_hbm(stack) + 8, far, 4, TQ_DMB, 0, 0);
+        tq_finish(&q);
+        g_assert_cmphex(qtest_readl(c.qts, c.bar4 + stack * c.pitch + 8), ==,
+                        0x600d + stack);
+    }
+    tq_stop(&c);
+}
+
 static void test_bad_size(void)
 {
     static const char *const bad[] = {
@@ -348,6 +373,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("trainium/memory/bar4", test_bar4);
     qtest_add_func("trainium/memory/hbm-size", test_hbm_size);
+    qtest_add_func("trainium/memory/bar4-size", test_bar4_size);
     qtest_add_func("trainium/memory/bad-size", test_bad_size);
     qtest_add_func("trainium/memory/zero-fill", test_zero_fill);
     qtest_add_func("trainium/memory/zero-fill-chip", test_zero_fill_chip);

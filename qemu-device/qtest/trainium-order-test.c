@@ -411,6 +411,52 @@ static void test_independent(void)
     }
 }
 
+/*
+ * Short rings, so that some of what is in flight goes on at their start.
+ * Behind their end are descriptors that nobody rang.
+ */
+static void test_ring_end(void)
+{
+    unsigned seed, i, k;
+
+    for (seed = 1; seed <= 5; seed++) {
+        uint64_t ring, wrong;
+        uint32_t word;
+        Setup s;
+
+        setup_start(&s, seed);
+        ring = tq_alloc(&s.c, 4 * 512, 256);
+        wrong = tq_alloc(&s.c, PIECE, PIECE);
+        for (i = 0; i < 32; i++) {
+            uint64_t m2s = ring + 512 + i * 16, s2m = ring + 3 * 512 + i * 16;
+
+            qtest_writel(s.c.qts, m2s, PIECE | TQ_FIRST | TQ_LAST);
+            qtest_writel(s.c.qts, m2s + 4, TQ_COPY);
+            qtest_writeq(s.c.qts, m2s + 8, s.src);
+            qtest_writel(s.c.qts, s2m, PIECE);
+            qtest_writeq(s.c.qts, s2m + 8, TQ_HOST | wrong);
+        }
+        /* a data engine: it does not mind the ring ids of these */
+        tq_init_engine(&s.c, 20);
+        tq_init_queue_at(&s.q, &s.c, 20, 0, TQ_HOST | ring, 32,
+                         TQ_HOST | (ring + 2 * 512), 32);
+        for (i = 0; i < 40; i++) {
+            tq_put(&s.c, s.dst, s.old, sizeof(s.old));
+            for (k = 0; k < PIECES - 1; k++) {
+                tq_pair(&s.q, s.dst + k * PIECE, s.src + k * PIECE, PIECE, 0, 0,
+                        0);
+            }
+            tq_kick(&s.q);
+            drain(&s);
+            tq_put(&s.c, s.dst + k * PIECE, s.a + k * PIECE, PIECE);
+            g_assert_true(same(&s, s.dst, s.a));
+            tq_get(&s.c, TQ_HOST | wrong, &word, 4);
+            g_assert_cmphex(word, ==, 0);
+        }
+        tq_stop(&s.c);
+    }
+}
+
 /* A seed stands for one order: two runs are alike, step by step. */
 static void run_of(unsigned seed, GString *log)
 {
@@ -455,6 +501,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/order/seeds", test_seeds);
     qtest_add_func("trainium/order/in-order", test_in_order);
     qtest_add_func("trainium/order/independent", test_independent);
+    qtest_add_func("trainium/order/ring-end", test_ring_end);
     qtest_add_func("trainium/order/repeatable", test_repeatable);
     return g_test_run();
 }

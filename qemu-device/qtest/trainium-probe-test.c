@@ -239,6 +239,17 @@ static void test_root_port(void)
     qtest_writel(qts, c.bar4 + 0x1000, 0x12345678);
     g_assert_cmphex(qtest_readl(qts, c.bar4 + 0x1000), ==, 0x12345678);
     qtest_quit(qts);
+
+    /* another link: 16 GT/s x4 */
+    qts = qtest_initf("-machine q35 -m %u -nodefaults "
+                      "-device pcie-root-port,id=rp,addr=03.0,chassis=1 "
+                      "-device trainium2,bus=rp,link-speed=16,link-width=4",
+                      TQ_RAM_MB);
+    tq_setup_port(qts, 3 << 3, 1);
+    tq_attach(&c, qts, 1, 0, 0);
+    g_assert_cmphex(tq_cfg_readw(&c, tq_find_cap(&c, 0x10) + 0x12) & 0x3ff, ==,
+                    0x44);
+    qtest_quit(qts);
 }
 
 /* Every engine block answers at its address, and only there. */
