@@ -19,6 +19,7 @@
 #define  TRN_EXT_FEAT_MSIX		(1u << 0)
 #define  TRN_EXT_FEAT_CLOCK		(1u << 1)
 #define  TRN_EXT_FEAT_FABRIC		(1u << 2)
+#define  TRN_EXT_FEAT_FAULT		(1u << 3)
 /* 15:0 engines, 23:16 stacks, 31:24 cores */
 #define TRN_EXT_SHAPE			0x000cu
 #define TRN_EXT_HBM_SIZE_LO		0x0010u		/* bytes of each stack */
@@ -62,6 +63,15 @@
 #define TRN_EXT_MSIX_TABLE		0xc000u
 #define TRN_EXT_MSIX_PBA		0xd000u
 #define TRN_EXT_MAX_VECTORS		64u
+
+/* Fault window, for tests: NAME=VALUE, then its length to GO */
+#define TRN_EXT_FAULT			0xe000u
+#define TRN_EXT_FAULT_SIZE		0x1000u
+#define TRN_EXT_FAULT_TEXT_SIZE		0x100u
+#define TRN_EXT_FAULT_GO		0xe100u
+#define TRN_EXT_FAULT_STATUS		0xe104u
+#define  TRN_EXT_FAULT_DONE		1u
+#define  TRN_EXT_FAULT_REFUSED		2u
 
 #define TRN_EXT_FABRIC			0x10000u	/* reserved for link control */
 

@@ -96,7 +96,9 @@ void tq_map(TqChip *c, unsigned n)
     tq_cfg_write(c, 0x24, 0xffffffff);
     c->pitch = -((uint64_t)tq_cfg_read(c, 0x24) << 32 |
                  (tq_cfg_read(c, 0x20) & ~0xfu)) / 4;
-    tq_map_bar(c, 4, c->bar4);
+    if (c->pitch) {
+        tq_map_bar(c, 4, c->bar4);
+    }
     tq_cfg_writew(c, 0x04, 0x0006);         /* memory, bus master */
 }
 

@@ -12,8 +12,7 @@
 #include "qemu/bswap.h"
 #include "qemu/log.h"
 #include "qapi/error.h"
-#include "trainium.h"
-#include "udma.h"
+#include "fault.h"
 #include "trace.h"
 
 #define SE_SHIFT 38
@@ -26,7 +25,7 @@ static const TrnBlock notific_block = {
 };
 static const TrnBlock sync_block = { "sync", trn_sync_read, trn_sync_write };
 static const TrnBlock pe_block = { "pe", trn_pe_read, trn_pe_write };
-static const TrnBlock fw_block = { "misc", trn_fw_read, trn_fw_write };
+const TrnBlock trn_fw_block = { "misc", trn_fw_read, trn_fw_write };
 
 static bool target_reg(TrnTarget *t, const TrnBlock *block, unsigned index,
                        uint32_t offset, uint32_t size)
@@ -111,7 +110,7 @@ static bool resolve_io_apb(TrnTarget *t, unsigned die, uint64_t offset)
     }
     if (!die && offset >= TRN2_IO_MISC_RAM &&
         offset < TRN2_IO_MISC_RAM + TRN_MISC_SIZE) {
-        return target_reg(t, &fw_block, 0, offset - TRN2_IO_MISC_RAM,
+        return target_reg(t, &trn_fw_block, 0, offset - TRN2_IO_MISC_RAM,
                           TRN_MISC_SIZE);
     }
     for (i = 0; i < cores; i++) {
@@ -357,7 +356,9 @@ static uint64_t bar0_read(void *opaque, hwaddr offset, unsigned size)
     TrnTarget t;
 
     if (bar0_resolve(d, offset, &t)) {
-        value = t.block->read(d, t.index, t.addr);
+        if (likely(!d->fault_window) || !trn_fault_window(d, &t, &value)) {
+            value = t.block->read(d, t.index, t.addr);
+        }
     } else {
         bar0_unmapped(d, offset, false);
     }
@@ -369,11 +370,14 @@ static void bar0_write(void *opaque, hwaddr offset, uint64_t value,
                        unsigned size)
 {
     TrnDevice *d = opaque;
+    uint32_t unused;
     TrnTarget t;
 
     trace_trn_bar0_write(d->routing_id, offset, value);
     if (bar0_resolve(d, offset, &t)) {
-        t.block->write(d, t.index, t.addr, value);
+        if (likely(!d->fault_window) || !trn_fault_window(d, &t, &unused)) {
+            t.block->write(d, t.index, t.addr, value);
+        }
     } else {
         bar0_unmapped(d, offset, true);
     }
@@ -420,10 +424,12 @@ bool trn_axi_init_bars(TrnDevice *d, Error **errp)
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
                      PCI_BASE_ADDRESS_MEM_TYPE_64 |
                      PCI_BASE_ADDRESS_MEM_PREFETCH, &d->bar0);
-    pci_register_bar(PCI_DEVICE(d), TRN_BAR_HBM,
-                     PCI_BASE_ADDRESS_SPACE_MEMORY |
-                     PCI_BASE_ADDRESS_MEM_TYPE_64 |
-                     PCI_BASE_ADDRESS_MEM_PREFETCH, &d->bar4);
+    if (d->bar4_present) {
+        pci_register_bar(PCI_DEVICE(d), TRN_BAR_HBM,
+                         PCI_BASE_ADDRESS_SPACE_MEMORY |
+                         PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                         PCI_BASE_ADDRESS_MEM_PREFETCH, &d->bar4);
+    }
     return true;
 }
 

@@ -7,15 +7,15 @@
 #include "qemu/log.h"
 #include "qapi/error.h"
 #include "hw/pci/msix.h"
-#include "trainium.h"
-#include "udma.h"
+#include "fault.h"
 #include "trace.h"
 
 #define ROUTE_END TRN_EXT_ROUTE_ENTRY(TRN_EXT_MAX_ENGINES, 0)
 
 static uint32_t ext_features(TrnDevice *d)
 {
-    return (d->msix_vectors ? TRN_EXT_FEAT_MSIX : 0) | TRN_EXT_FEAT_CLOCK;
+    return (d->msix_vectors ? TRN_EXT_FEAT_MSIX : 0) | TRN_EXT_FEAT_CLOCK |
+           (trn_fault_has_window(d) ? TRN_EXT_FEAT_FAULT : 0);
 }
 
 static uint64_t ext_read(void *opaque, hwaddr offset, unsigned size)
@@ -110,7 +110,7 @@ void trn_ext_event(TrnDevice *d, unsigned engine, unsigned slot)
     uint32_t vector;
     bool sent = false;
 
-    if (!d->ext) {
+    if (!d->ext || d->gone) {
         return;
     }
     vector = d->route[engine * TRN_EXT_ROUTE_SLOTS + slot];
@@ -127,7 +127,8 @@ void trn_ext_event(TrnDevice *d, unsigned engine, unsigned slot)
         ext_pending_or(d, area + TRN_EXT_PENDING_SUMMARY + engine / 32 * 4,
                        1u << (engine % 32));
     }
-    if (d->msix_vectors && msix_enabled(PCI_DEVICE(d))) {
+    if (d->msix_vectors && msix_enabled(PCI_DEVICE(d)) &&
+        !trn_fault_irq_lost(d)) {
         msix_notify(PCI_DEVICE(d), vector);
         sent = true;
     }

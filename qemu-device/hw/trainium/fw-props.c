@@ -11,6 +11,7 @@
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "fw.h"
+#include "fault.h"
 
 typedef struct TrnFwPropInfo {
     const char *name;
@@ -116,6 +117,17 @@ static const TrnFwPropInfo props[TRN_FWP_COUNT] = {
         "fault: firmware computes wrong CRCs: rejects every request, and its "
         "answers in MISC RAM have a bad one" },
 };
+
+bool trn_fw_prop_settable(const char *name)
+{
+    for (unsigned p = 0; p < TRN_FWP_COUNT; p++) {
+        if (props[p].kind != TRN_PROP_START_UINT &&
+            !strcmp(props[p].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 uint64_t trn_fw_prop_max(TrnFwProp p)
 {

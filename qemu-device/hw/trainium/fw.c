@@ -31,7 +31,7 @@
 #include "qapi/error.h"
 #include "system/system.h"
 #include "fw.h"
-#include "udma.h"
+#include "fault.h"
 #include "trace.h"
 
 #define TRN_ROUTING_IDS 64
@@ -91,6 +91,7 @@ static void trn_fw_reset_engines(TrnDevice *d, unsigned first, unsigned n)
     for (unsigned e = first; e < first + n && e < d->gen->num_engines; e++) {
         trn_udma_reset_engine(d, e);
         trn_sdma_reset_engine(d, e);
+        trn_fault_cure(&d->engine[e], TRN_CURE_CORE);
     }
 }
 
@@ -101,6 +102,7 @@ static void trn_fw_device_reset(TrnDevice *d)
     trn_udma_reset_all(d);
     for (unsigned e = 0; e < d->gen->num_engines; e++) {
         trn_sdma_reset_engine(d, e);
+        trn_fault_cure(&d->engine[e], TRN_CURE_DEVICE);
     }
     for (unsigned c = 0; c < d->gen->num_cores; c++) {
         trn_tpb_reset_core(d, c);
@@ -477,6 +479,17 @@ void trn_fw_prop_changed(TrnDevice *d, TrnFwProp p)
         }
     } else if (fw->phase == TRN_FW_IDLE && fw->rung) {
         trn_fw_set_phase(fw, TRN_FW_RUNG, 0);
+    }
+}
+
+void trn_fw_count_ecc(TrnDevice *d, unsigned stack, bool uncorrected)
+{
+    TrnFwProp p = (uncorrected ? TRN_FWP_HBM_REPAIRABLE : TRN_FWP_HBM_CORRECTED) +
+                  stack;
+
+    if (d->fw_props.v[p] < trn_fw_prop_max(p)) {
+        d->fw_props.v[p]++;
+        trn_fw_prop_changed(d, p);
     }
 }
 

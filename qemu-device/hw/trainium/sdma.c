@@ -9,7 +9,7 @@
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
 #include "qemu/log.h"
-#include "udma.h"
+#include "fault.h"
 
 static uint32_t *trn_sdma_reg(TrnDevice *d, unsigned engine, uint32_t offset)
 {
@@ -39,6 +39,10 @@ void trn_sdma_write(TrnDevice *d, unsigned engine, uint32_t offset,
         return;
     }
     *reg = value;
+    /* The last step of an engine's initialisation */
+    if (offset == TRN_SDMA_EVENT_ACCEL && (value & 1)) {
+        trn_fault_cure(&d->engine[engine], TRN_CURE_ENGINE);
+    }
 }
 
 static uint32_t *trn_fis_reg(TrnDevice *d, unsigned engine, uint32_t offset)

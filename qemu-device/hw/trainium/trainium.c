@@ -15,8 +15,7 @@
 #include "hw/pci/pcie_aer.h"
 #include "hw/qdev-properties.h"
 #include "hw/qdev-properties-system.h"
-#include "trainium.h"
-#include "udma.h"
+#include "fault.h"
 #include "trace.h"
 
 #define PCIE_CAP_OFFSET 0x80
@@ -81,9 +80,8 @@ static bool trn_set_sizes(TrnDevice *d, Error **errp)
  * System reset and FLR. The contents of HBM stay: only switching off loses
  * them, and software has to treat them as undefined in any case.
  */
-static void trn_reset_hold(Object *obj, ResetType type)
+void trn_cold_reset(TrnDevice *d)
 {
-    TrnDevice *d = TRAINIUM(obj);
     unsigned i;
 
     trace_trn_reset(d->routing_id);
@@ -99,15 +97,30 @@ static void trn_reset_hold(Object *obj, ResetType type)
     trn_ext_reset(d);
     trn_tpb_reset(d);
     trn_fw_reset(d);
-    pcie_cap_deverr_reset(PCI_DEVICE(d));
-    pcie_cap_lnkctl_reset(PCI_DEVICE(d));
+    trn_fault_reset(d);
+}
+
+static void trn_reset_hold(Object *obj, ResetType type)
+{
+    trn_cold_reset(TRAINIUM(obj));
+    pcie_cap_deverr_reset(PCI_DEVICE(obj));
+    pcie_cap_lnkctl_reset(PCI_DEVICE(obj));
 }
 
 /* --- PCI --- */
 
+static uint32_t trn_read_config(PCIDevice *pdev, uint32_t addr, int len)
+{
+    return TRAINIUM(pdev)->gone ? UINT32_MAX >> (32 - 8 * len) :
+                                  pci_default_read_config(pdev, addr, len);
+}
+
 static void trn_write_config(PCIDevice *pdev, uint32_t addr, uint32_t val,
                              int len)
 {
+    if (TRAINIUM(pdev)->gone) {
+        return;
+    }
     pci_default_write_config(pdev, addr, val, len);
     pcie_cap_flr_write_config(pdev, addr, val, len);
     pcie_aer_write_config(pdev, addr, val, len);
@@ -135,6 +148,7 @@ static void trn_exit(PCIDevice *pdev)
 {
     TrnDevice *d = TRAINIUM(pdev);
 
+    trn_fault_exit(d);
     trn_exec_exit(d);
     trn_host_exit(d);
     trn_fw_exit(d);
@@ -161,6 +175,7 @@ static void trn_realize(PCIDevice *pdev, Error **errp)
     if (!trn_hbm_init(d, errp) ||
         !trn_axi_init_bars(d, errp) ||
         !trn_ext_init(d, errp) ||
+        !trn_fault_init(d, errp) ||
         !trn_init_pcie(d, errp) ||
         !trn_host_init(d, errp) ||
         !trn_exec_init(d, errp) ||
@@ -169,8 +184,14 @@ static void trn_realize(PCIDevice *pdev, Error **errp)
     }
 }
 
+static void trn_instance_init(Object *obj)
+{
+    trn_fault_instance_init(TRAINIUM(obj));
+}
+
 static void trn_instance_finalize(Object *obj)
 {
+    trn_fault_finalize(TRAINIUM(obj));
     /* Here, not in exit: until now the memory map may have used it. */
     trn_hbm_exit(TRAINIUM(obj));
 }
@@ -231,6 +252,7 @@ static const Property trn_properties[] = {
     DEFINE_PROP_UINT64("serial", TrnDevice, serial, 0),
     DEFINE_PROP_UINT64("reorder", TrnDevice, reorder_seed, 0),
     DEFINE_PROP_BOOL("ext", TrnDevice, ext, true),
+    DEFINE_PROP_BOOL("bar4", TrnDevice, bar4_present, true),
     DEFINE_PROP_BOOL("strict-host-access", TrnDevice, strict_host_access,
                      false),
     DEFINE_PROP_PCIE_LINK_SPEED("link-speed", TrnDevice, link_speed,
@@ -247,6 +269,7 @@ static void trn_class_init(ObjectClass *oc, void *data)
 
     k->realize = trn_realize;
     k->exit = trn_exit;
+    k->config_read = trn_read_config;
     k->config_write = trn_write_config;
     k->vendor_id = TRN_PCI_VENDOR_ID;
     k->revision = TRN_PCI_REVISION_SILICON;
@@ -272,6 +295,8 @@ static void trn_class_init(ObjectClass *oc, void *data)
         "Seed: run DMA in any order that the barriers allow (0: in order)");
     object_class_property_set_description(oc, "ext",
         "Extension BAR2: MSI-X, event routing, model clock");
+    object_class_property_set_description(oc, "bar4",
+        "BAR4 present: the CPU can map HBM");
     object_class_property_set_description(oc, "strict-host-access",
         "Data engines without host connectivity get an error when they touch "
         "host memory");
@@ -280,6 +305,7 @@ static void trn_class_init(ObjectClass *oc, void *data)
     object_class_property_set_description(oc, "link-width",
         "PCIe link width, seen behind a port");
     trn_fw_class_init(oc);
+    trn_fault_class_init(oc);
     trn_hmp_class_init(oc);
     trn_bench_class_init(oc);
 }
@@ -298,6 +324,7 @@ static const TypeInfo trn_types[] = {
         .name = TYPE_TRAINIUM,
         .parent = TYPE_PCI_DEVICE,
         .instance_size = sizeof(TrnDevice),
+        .instance_init = trn_instance_init,
         .instance_finalize = trn_instance_finalize,
         .class_size = sizeof(TrnDeviceClass),
         .class_init = trn_class_init,

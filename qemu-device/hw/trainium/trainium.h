@@ -14,7 +14,8 @@
  *   ext.c        BAR2: MSI-X, route table, pending area, model clock
  *   fw.c         MISC RAM, boot, reset handshake
  *   fw-mbox.c    firmware messages
- *   fw-props.c   telemetry and fault properties
+ *   fw-props.c   telemetry and fault properties of the firmware
+ *   fault.c      faults on demand: DMA, engines, registers, interrupts, removal
  *   tpb.c        NeuronCore and TOP_SP windows: SBUF, events, semaphores,
  *                activity counters
  *   notific.c    notification rings
@@ -54,6 +55,7 @@ typedef struct TrnEngine TrnEngine;         /* udma.h */
 typedef struct TrnExec TrnExec;             /* udma.h */
 typedef struct TrnHostRegion TrnHostRegion; /* host.c */
 typedef struct TrnFw TrnFw;                 /* fw.h */
+typedef struct TrnFault TrnFault;           /* fault.c */
 
 /* Backing store: shared, lazily committed memory (hbm.c). */
 typedef struct TrnStore {
@@ -182,6 +184,12 @@ struct TrnDevice {
     TrnTopSp top_sp[TRN_MAX_TOP_SP];
     TrnFw *fw;
 
+    /* faults on demand (fault.c) */
+    TrnFault *fault;
+    bool fault_dma;             /* packets have to be asked about */
+    bool fault_window;          /* registers have to be */
+    bool gone;                  /* surprise removal: not on the bus */
+
     /* extension BAR */
     uint64_t pending_addr;
     uint32_t pending_lo_latch;
@@ -199,10 +207,14 @@ struct TrnDevice {
     TrnFwProps fw_props;        /* fw.c owns them, usable before realize */
     uint64_t reorder_seed;      /* 0: in order */
     bool ext;                   /* BAR2 present */
+    bool bar4_present;
     bool strict_host_access;    /* only engines with host connectivity reach it */
     PCIExpLinkSpeed link_speed;
     PCIExpLinkWidth link_width;
 };
+
+/* trainium.c: to the state after power-on, except for PCI */
+void trn_cold_reset(TrnDevice *d);
 
 /* axi.c */
 /* False when the address leads nowhere (decode error). */
@@ -218,6 +230,7 @@ bool trn_axi_init_bars(TrnDevice *d, Error **errp);
 void trn_axi_exit_bars(TrnDevice *d);
 /* The UDMA register block: DMA never reaches it. */
 extern const TrnBlock trn_udma_block;
+extern const TrnBlock trn_fw_block;         /* MISC RAM */
 
 /* host.c; addresses are bus addresses, as the IOMMU sees them */
 bool trn_host_init(TrnDevice *d, Error **errp);
@@ -286,6 +299,8 @@ void trn_fw_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value)
 /* False from the request of a device reset to its end: doorbells are ignored. */
 bool trn_fw_device_up(TrnDevice *d);
 void trn_fw_class_init(ObjectClass *oc);    /* fault and telemetry properties */
+/* DMA met an error in HBM. */
+void trn_fw_count_ecc(TrnDevice *d, unsigned stack, bool uncorrected);
 extern const VMStateDescription vmstate_trn_fw;
 
 /* tpb.c */

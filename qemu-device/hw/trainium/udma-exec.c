@@ -30,8 +30,7 @@
 #include "qapi/error.h"
 #include "system/cpu-timers.h"
 #include "system/runstate.h"
-#include "trainium.h"
-#include "udma.h"
+#include "fault.h"
 #include "trace.h"
 
 #define INLINE_BYTES (68 * KiB)         /* 64 KiB and a marker */
@@ -157,7 +156,7 @@ bool trn_queue_can_run(const TrnEngine *e, unsigned q)
     const uint32_t on = TRN_UDMA_Q_CFG_PREFETCH | TRN_UDMA_Q_CFG_SCHED;
     const TrnQueue *qp = &e->q[q];
 
-    return qp->m2s.pending && qp->s2m.pending &&
+    return qp->m2s.pending && qp->s2m.pending && !(e->stuck & 1u << q) &&
            (qp->m2s.cfg & on) == on && (qp->s2m.cfg & on) == on &&
            trn_udma_running(e);
 }
@@ -395,6 +394,27 @@ static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
     return DONE;
 }
 
+/* A packet while faults are asked for: it may be one of those. */
+static Outcome packet_run_faulty(TrnExec *x, TrnEngine *e, unsigned q,
+                                 bool *indirect)
+{
+    TrnPacket *p = &x->packet;
+    TrnFaultDma fault;
+    Outcome out;
+
+    run_flush(x);
+    fault = trn_fault_packet(e, q, p);
+    if (fault == TRN_FAULT_ABORT) {
+        return trn_packet_fail(e, q, p) ? DONE : STOP;
+    }
+    out = packet_run(x, e, q, false, indirect);
+    if (fault == TRN_FAULT_CORRUPT && out == DONE) {
+        run_flush(x);
+        trn_fault_corrupt(e, p);
+    }
+    return out;
+}
+
 /* --- queues and slices --- */
 
 static bool budget_late(const Budget *b)
@@ -436,6 +456,8 @@ static Outcome queue_run(TrnExec *x, TrnEngine *e, unsigned q, Budget *b)
         }
         if (parse == TRN_PARSE_WAIT) {
             out = WAIT;
+        } else if (parse == TRN_PARSE_READY && unlikely(x->dev->fault_dma)) {
+            out = b->inl ? LATER : packet_run_faulty(x, e, q, &indirect);
         } else if (parse == TRN_PARSE_READY) {
             out = b->inl && p->bytes > b->bytes ? LATER :
                   packet_run(x, e, q, b->inl, &indirect);

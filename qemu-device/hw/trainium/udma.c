@@ -15,8 +15,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/log.h"
-#include "trainium.h"
-#include "udma.h"
+#include "fault.h"
 #include "trace.h"
 
 #define M2S_REGS 0x00100u
@@ -150,6 +149,7 @@ static void ring_reset(TrnEngine *e, unsigned q, TrnSide side)
     ring_clear(trn_ring(e, q, side));
     e->rings_reset |= 1u << (q + (side == TRN_S2M ? 16 : 0));
     trn_exec_drop(e, q);
+    trn_fault_ring_reset(e, q, side);
 }
 
 static void ring_set_len(TrnEngine *e, unsigned q, TrnSide side, uint32_t len)

@@ -51,6 +51,10 @@ struct TrnEngine {
     uint64_t bytes, packets, aborts;
     /* Changes when a queue was reset or the engine stopped */
     uint32_t epoch;
+    /* Queues that hang on demand, rings of them reset since, and the cure */
+    uint16_t stuck;
+    uint8_t stuck_cure;         /* TrnFaultCure, fault.h */
+    uint32_t stuck_reset;       /* as rings_reset */
 };
 
 typedef enum TrnSide { TRN_M2S, TRN_S2M } TrnSide;
