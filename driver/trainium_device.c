@@ -281,13 +281,16 @@ static void trn_device_stop(struct trn_device *tdev, int err)
 }
 
 /* Brings a stopped device back; reset_lock is held for writing. */
-static int trn_device_start(struct trn_device *tdev, const char *why)
+static int trn_device_start(struct trn_device *tdev, u32 cause, const char *why)
 {
 	ktime_t begin = ktime_get();
 	int ret;
 
 	ret = trn_device_bring_up(tdev);
 	trace_trn_reset(tdev, "device", 0, why, ret);
+	if (!ret)
+		atomic64_inc(&tdev->reset_count);
+	trn_event_reset(tdev, TRAINIUM_RESET_DEVICE, 0, cause, ret, begin);
 	if (ret) {
 		drm_err(&tdev->drm,
 			"device reset (%s) failed (error %d): jobs are refused; reset again or rebind the driver\n",
@@ -296,7 +299,6 @@ static int trn_device_start(struct trn_device *tdev, const char *why)
 		return ret;
 	}
 
-	atomic64_inc(&tdev->reset_count);
 	WRITE_ONCE(tdev->broken, 0);
 	trn_queues_restart(tdev);
 	drm_warn(&tdev->drm, "device was reset (%s) in %lld ms, contents of HBM are lost\n",
@@ -307,6 +309,7 @@ static int trn_device_start(struct trn_device *tdev, const char *why)
 /**
  * trn_device_reset - reset the whole device
  * @tdev: device
+ * @cause: enum drm_trainium_reset_cause
  * @why: for the log
  *
  * All jobs end with -ECANCELED, or -ENODEV when the device is gone. Sleeps for
@@ -314,7 +317,7 @@ static int trn_device_start(struct trn_device *tdev, const char *why)
  *
  * Return: 0; -ENODEV when it is gone; else the device is broken.
  */
-int trn_device_reset(struct trn_device *tdev, const char *why)
+int trn_device_reset(struct trn_device *tdev, u32 cause, const char *why)
 {
 	int idx, ret;
 
@@ -322,7 +325,7 @@ int trn_device_reset(struct trn_device *tdev, const char *why)
 		return -ENODEV;
 	down_write(&tdev->reset_lock);
 	trn_device_stop(tdev, trn_device_gone(tdev) ? -ENODEV : -ECANCELED);
-	ret = trn_device_start(tdev, why);
+	ret = trn_device_start(tdev, cause, why);
 	up_write(&tdev->reset_lock);
 	trn_device_uevent(tdev, ret);
 	drm_dev_exit(idx);
@@ -333,8 +336,9 @@ static void trn_device_reset_work(struct work_struct *work)
 {
 	struct trn_device *tdev = container_of(work, struct trn_device, reset_work);
 
-	trn_device_reset(tdev, trn_device_gone(tdev) ? "device does not answer" :
-						       "engine could not be recovered");
+	trn_device_reset(tdev, TRAINIUM_CAUSE_RECOVERY,
+			 trn_device_gone(tdev) ? "device does not answer" :
+						 "engine could not be recovered");
 }
 
 /**
@@ -366,7 +370,7 @@ int trn_ioctl_reset(struct drm_device *drm, void *data, struct drm_file *file)
 	case TRAINIUM_RESET_DEVICE:
 		if (args->index)
 			return -EINVAL;
-		return trn_device_reset(tdev, "asked for by a program");
+		return trn_device_reset(tdev, TRAINIUM_CAUSE_ASKED, "asked for by a program");
 	case TRAINIUM_RESET_CORE:
 		if (args->index >= tdev->hw->num_cores)
 			return -EINVAL;
@@ -395,6 +399,7 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	int ret;
 
 	init_rwsem(&tdev->reset_lock);
+	trn_events_init(tdev);
 	INIT_WORK(&tdev->reset_work, trn_device_reset_work);
 	ret = drmm_mutex_init(&tdev->drm, &tdev->fw_lock);
 	if (ret)
@@ -484,6 +489,7 @@ void trn_device_unplug(struct trn_device *tdev)
 	down_write(&tdev->reset_lock);
 	trn_device_stop(tdev, -ENODEV);
 	up_write(&tdev->reset_lock);
+	trn_events_gone(tdev);
 	trn_irq_quiesce(tdev);
 	pci_clear_master(tdev->pdev);
 }
@@ -501,7 +507,7 @@ static int trn_pm_suspend(struct device *dev)
 
 static int trn_pm_resume(struct device *dev)
 {
-	return trn_device_reset(dev_get_drvdata(dev), "system resume");
+	return trn_device_reset(dev_get_drvdata(dev), TRAINIUM_CAUSE_RESUME, "system resume");
 }
 
 DEFINE_SIMPLE_DEV_PM_OPS(trn_pm_ops, trn_pm_suspend, trn_pm_resume);
@@ -528,7 +534,7 @@ static void trn_pci_reset_done(struct pci_dev *pdev)
 		up_write(&tdev->reset_lock);
 		return;
 	}
-	ret = trn_device_start(tdev, "function-level reset");
+	ret = trn_device_start(tdev, TRAINIUM_CAUSE_PCI, "function-level reset");
 	up_write(&tdev->reset_lock);
 	trn_device_uevent(tdev, ret);
 	drm_dev_exit(idx);
@@ -568,7 +574,7 @@ static void trn_pci_resume(struct pci_dev *pdev)
 	struct trn_device *tdev = pci_get_drvdata(pdev);
 
 	if (READ_ONCE(tdev->broken))
-		trn_device_reset(tdev, "PCI error recovery");
+		trn_device_reset(tdev, TRAINIUM_CAUSE_PCI, "PCI error recovery");
 }
 
 const struct pci_error_handlers trn_pci_error_handlers = {

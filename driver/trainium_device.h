@@ -10,6 +10,7 @@
  *   trn_device.fw_lock (mutex)     the firmware's mailbox and reset request
  *   trn_engine.irq_lock (spinlock, irq-safe)   handler against ring teardown
  *   trn_fence_ctx.lock (spinlock, irq-safe)  fences and counters of a queue
+ *   trn_device.events_lock (spinlock, irq-safe)  subscriptions and their records
  *
  * Fences are signalled under the first three. So while one of them is held no
  * memory is allocated with GFP_KERNEL (bring what is needed), and user memory
@@ -45,6 +46,7 @@
 
 struct trn_device;
 struct trn_engine;
+struct trn_file;			/* trainium_queue.h */
 struct trn_queue;
 struct trn_ring;			/* trainium_ring.h */
 
@@ -215,6 +217,11 @@ struct trn_device {
 	struct workqueue_struct *wq;	/* completion, dependencies, teardown */
 	struct trn_replay *replay;	/* a ring's worth, for recovery; reset_lock */
 
+	/* events (trainium_events.c) */
+	spinlock_t events_lock;
+	struct list_head subscriptions;
+	u64 events_posted;
+
 	/* recovery of engines (trainium_recover.c), on reset_wq */
 	struct work_struct recover_work;
 	DECLARE_BITMAP(recover_engines, TRN_MAX_ENGINES);
@@ -229,7 +236,7 @@ static inline struct trn_device *to_trn_device(struct drm_device *drm)
 int trn_device_init(struct trn_device *tdev, int vectors);
 void trn_device_fini(struct trn_device *tdev);
 void trn_device_unplug(struct trn_device *tdev);
-int trn_device_reset(struct trn_device *tdev, const char *why);
+int trn_device_reset(struct trn_device *tdev, u32 cause, const char *why);
 void trn_device_schedule_reset(struct trn_device *tdev);
 extern const struct pci_error_handlers trn_pci_error_handlers;
 extern const struct dev_pm_ops trn_pm_ops;
@@ -273,6 +280,16 @@ void trn_irq_disable_ring(struct trn_ring *ring);
 /* trainium_debugfs.c, trainium_sysfs.c */
 void trn_debugfs_init(struct trn_device *tdev);
 extern const struct attribute_group *trn_sysfs_groups[];
+
+/* trainium_events.c */
+void trn_events_init(struct trn_device *tdev);
+void trn_events_gone(struct trn_device *tdev);
+void trn_events_file_close(struct trn_file *tfile);
+u64 trn_event_types(void);
+void trn_event_post(struct trn_device *tdev, const struct trn_file *file,
+		    struct drm_trainium_event *event);
+void trn_event_reset(struct trn_device *tdev, u32 scope, u32 index, u32 cause, int error,
+		     ktime_t begin);
 
 /* trainium_hbm.c, trainium_gem.c */
 int trn_hbm_init(struct trn_device *tdev);
@@ -320,5 +337,6 @@ int trn_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 int trn_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file *file);
 int trn_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
 int trn_ioctl_reset(struct drm_device *drm, void *data, struct drm_file *file);
+int trn_ioctl_events(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif

@@ -75,11 +75,13 @@ static const struct drm_ioctl_desc trn_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(TRAINIUM_QUEUE_DESTROY, trn_ioctl_queue_destroy, 0),
 	DRM_IOCTL_DEF_DRV(TRAINIUM_SUBMIT, trn_ioctl_submit, 0),
 	DRM_IOCTL_DEF_DRV(TRAINIUM_RESET, trn_ioctl_reset, DRM_ROOT_ONLY),
+	DRM_IOCTL_DEF_DRV(TRAINIUM_EVENTS, trn_ioctl_events, 0),
 };
 
 /*
  * Version history:
  *  1.0: first: queries, buffers, fenced queues, submit, reset
+ *  1.1: events
  */
 static const struct drm_driver trn_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_COMPUTE_ACCEL | DRIVER_SYNCOBJ |

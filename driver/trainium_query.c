@@ -51,7 +51,8 @@ static void trn_query_device(struct trn_device *tdev, struct drm_trainium_query_
 	d->uapi_major = TRAINIUM_UAPI_MAJOR;
 	d->uapi_minor = TRAINIUM_UAPI_MINOR;
 	d->generation = hw->generation;
-	d->features = TRAINIUM_FEATURE_USERPTR | TRAINIUM_FEATURE_QUEUE_FENCED;
+	d->features = TRAINIUM_FEATURE_USERPTR | TRAINIUM_FEATURE_QUEUE_FENCED |
+		      TRAINIUM_FEATURE_EVENTS;
 	if (tdev->num_vectors)
 		d->features |= TRAINIUM_FEATURE_IRQ;
 	if (tdev->hbm_phys)
@@ -77,6 +78,7 @@ static void trn_query_device(struct trn_device *tdev, struct drm_trainium_query_
 	d->pci_function = PCI_FUNC(pdev->devfn);
 	d->pci_revision = pdev->revision;
 	d->num_vectors = tdev->num_vectors;
+	d->event_types = trn_event_types();
 }
 
 static int trn_query_engine(struct trn_device *tdev, u32 index,

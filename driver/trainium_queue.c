@@ -451,6 +451,7 @@ void trn_file_close(struct drm_device *drm, struct drm_file *file)
 		trn_queue_put(q);
 	}
 	xa_destroy(&tfile->queues);
+	trn_events_file_close(tfile);
 	mutex_destroy(&tfile->lock);
 	kfree(tfile);
 }

@@ -52,6 +52,8 @@ struct trn_file {
 	struct xarray queues;
 	unsigned int num_queues;
 	unsigned int num_rings;
+	/** @num_subscriptions: to events; trn_device.events_lock */
+	unsigned int num_subscriptions;
 	/** @busy_ns: time during which a queue had work, of queues that are gone */
 	atomic64_t busy_ns;
 };

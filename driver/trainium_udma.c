@@ -308,16 +308,25 @@ static void trn_engine_rings_lost(struct trn_engine *engine)
 /* One rung of the ladder: 0, or -EIO when it has not helped. */
 static int trn_engine_try(struct trn_engine *engine, bool init)
 {
+	u32 scope = init ? TRAINIUM_RESET_ENGINE : TRAINIUM_RESET_QUEUE;
+	ktime_t begin = ktime_get();
+	int ret;
+
 	if (init)
 		trn_udma_init_engine(engine);
-	return trn_engine_restart(engine) && trn_ring_test(engine) ? 0 : -EIO;
+	ret = trn_engine_restart(engine) && trn_ring_test(engine) ? 0 : -EIO;
+	trace_trn_reset(engine->tdev, "engine", engine->id, init ? "init" : "queues", ret);
+	trn_event_reset(engine->tdev, scope, engine->id, TRAINIUM_CAUSE_RECOVERY, ret, begin);
+	return ret;
 }
 
 /* Has the firmware reset what a map names, and initialises those engines. */
 static int trn_map_reset(struct trn_device *tdev, u64 map, unsigned int index,
-			 const char *why)
+			 u32 cause, const char *why)
 {
+	bool host = index >= tdev->hw->num_cores;
 	const struct trn_hw *hw = tdev->hw;
+	ktime_t begin = ktime_get();
 	struct trn_engine *engine;
 	unsigned int i;
 	int ret;
@@ -333,7 +342,9 @@ static int trn_map_reset(struct trn_device *tdev, u64 map, unsigned int index,
 	}
 
 	ret = trn_fw_request_reset(tdev, TRN_RESET_CORE, map);
-	trace_trn_reset(tdev, "core", index, why, ret);
+	trace_trn_reset(tdev, host ? "engine" : "core", index, why, ret);
+	trn_event_reset(tdev, host ? TRAINIUM_RESET_ENGINE : TRAINIUM_RESET_CORE, index, cause,
+			ret, begin);
 
 	for (i = 0; i < hw->num_engines; i++) {
 		engine = &tdev->engines[i];
@@ -367,7 +378,7 @@ int trn_core_reset(struct trn_device *tdev, unsigned int core)
 		return -ENODEV;
 	down_write(&tdev->reset_lock);
 	if (!tdev->broken) {
-		ret = trn_map_reset(tdev, tdev->hw->core_map(core), core,
+		ret = trn_map_reset(tdev, tdev->hw->core_map(core), core, TRAINIUM_CAUSE_ASKED,
 				    "asked for by a program");
 		trn_queues_recover(tdev);
 	}
@@ -436,11 +447,8 @@ int trn_engine_recover(struct trn_engine *engine)
 
 	mutex_lock(&engine->lock);
 	ret = trn_engine_try(engine, false);
-	trace_trn_reset(tdev, "engine", engine->id, "queues", ret);
-	if (ret) {
+	if (ret)
 		ret = trn_engine_try(engine, true);
-		trace_trn_reset(tdev, "engine", engine->id, "init", ret);
-	}
 	if (!ret)
 		trn_engine_rings_lost(engine);
 	mutex_unlock(&engine->lock);
@@ -465,8 +473,9 @@ int trn_engine_recover(struct trn_engine *engine)
 		drm_warn(&tdev->drm, "host engine %u does not come back, resetting it\n",
 			 engine->id);
 		map = tdev->hw->engine_bit(engine->id);
+		core = engine->id;
 	}
-	ret = trn_map_reset(tdev, map, core, "engine hangs");
+	ret = trn_map_reset(tdev, map, core, TRAINIUM_CAUSE_RECOVERY, "engine hangs");
 	if (!ret) {
 		mutex_lock(&engine->lock);
 		ret = trn_engine_try(engine, false);

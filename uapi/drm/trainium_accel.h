@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define TRAINIUM_UAPI_MAJOR	1
-#define TRAINIUM_UAPI_MINOR	0
+#define TRAINIUM_UAPI_MINOR	1
 
 #define DRM_TRAINIUM_QUERY		0x00
 #define DRM_TRAINIUM_BO_CREATE		0x01
@@ -43,7 +43,8 @@ extern "C" {
 #define DRM_TRAINIUM_QUEUE_DESTROY	0x04
 #define DRM_TRAINIUM_SUBMIT		0x05
 #define DRM_TRAINIUM_RESET		0x06
-/* 0x07 events, 0x08..0x0b fabric: reserved */
+#define DRM_TRAINIUM_EVENTS		0x07
+/* 0x08..0x0b fabric: reserved */
 
 /**
  * enum drm_trainium_query_type - what a query returns
@@ -91,6 +92,7 @@ struct drm_trainium_query {
 #define TRAINIUM_FEATURE_QUEUE_USER	(1ull << 4)
 #define TRAINIUM_FEATURE_FABRIC		(1ull << 5)
 #define TRAINIUM_FEATURE_MODEL_CLOCK	(1ull << 6)	/* extension has a model clock */
+#define TRAINIUM_FEATURE_EVENTS		(1ull << 7)	/* DRM_IOCTL_TRAINIUM_EVENTS */
 
 /**
  * struct drm_trainium_query_device - identity and shape
@@ -142,6 +144,8 @@ struct drm_trainium_query_device {
 	__u32 num_vectors;
 	/** @pad: zero */
 	__u32 pad;
+	/** @event_types: bit t: the driver has events of type t (since 1.1) */
+	__u64 event_types;
 };
 
 /**
@@ -490,6 +494,9 @@ struct drm_trainium_submit {
 /** Scope of struct drm_trainium_reset */
 #define TRAINIUM_RESET_DEVICE	0	/* whole device; CAP_SYS_ADMIN */
 #define TRAINIUM_RESET_CORE	1	/* engines of one core; CAP_SYS_ADMIN */
+/* Scopes that recovery uses and that events tell of; not for the ioctl */
+#define TRAINIUM_RESET_ENGINE	2	/* one DMA engine, by the firmware or by itself */
+#define TRAINIUM_RESET_QUEUE	3	/* the queue pairs of one DMA engine */
 
 /**
  * struct drm_trainium_reset - reset a device or the engines of a core
@@ -503,6 +510,110 @@ struct drm_trainium_reset {
 	__u32 flags;
 	/** @pad: zero */
 	__u32 pad;
+};
+
+/**
+ * enum drm_trainium_event_type - what an event tells of
+ *
+ * Bit (1 << type) selects the type in a subscription.
+ */
+enum drm_trainium_event_type {
+	/** @TRAINIUM_EVENT_RESET: a reset, asked for or a step of recovery */
+	TRAINIUM_EVENT_RESET = 0,
+	/** @TRAINIUM_EVENT_GONE: the device was removed; no event comes after it */
+	TRAINIUM_EVENT_GONE = 1,
+};
+
+/**
+ * enum drm_trainium_reset_cause - why something was reset
+ */
+enum drm_trainium_reset_cause {
+	/** @TRAINIUM_CAUSE_ASKED: a program asked for it */
+	TRAINIUM_CAUSE_ASKED = 0,
+	/** @TRAINIUM_CAUSE_RECOVERY: work was stuck or aborted */
+	TRAINIUM_CAUSE_RECOVERY = 1,
+	/** @TRAINIUM_CAUSE_PCI: function-level reset or PCI error recovery */
+	TRAINIUM_CAUSE_PCI = 2,
+	/** @TRAINIUM_CAUSE_RESUME: the system was suspended */
+	TRAINIUM_CAUSE_RESUME = 3,
+};
+
+/**
+ * struct drm_trainium_event_reset - TRAINIUM_EVENT_RESET
+ */
+struct drm_trainium_event_reset {
+	/** @scope: TRAINIUM_RESET_* */
+	__u32 scope;
+	/** @index: core or engine; 0 for the device */
+	__u32 index;
+	/** @cause: enum drm_trainium_reset_cause */
+	__u32 cause;
+	/** @error: how it ended: 0, or a positive errno */
+	__u32 error;
+	/** @duration_ns: how long it took */
+	__u64 duration_ns;
+	/** @reset_count: device resets so far, as in struct drm_trainium_query_device */
+	__u64 reset_count;
+};
+
+/**
+ * struct drm_trainium_event - what read() of a subscription returns
+ *
+ * Newer drivers may have longer records. Those that are read have the length
+ * that the subscription was created with: the end is cut off, or zero.
+ */
+struct drm_trainium_event {
+	/** @size: bytes of the record that mean something */
+	__u32 size;
+	/** @type: enum drm_trainium_event_type; tells which member counts */
+	__u32 type;
+	/** @seqno: number of the event on this device, from 1; others see the same */
+	__u64 seqno;
+	/** @time_ns: when it happened */
+	__s64 time_ns;
+	/**
+	 * @lost: events right before this one that would have been read, but for
+	 * which there was no room any more: the reader was too slow
+	 */
+	__u64 lost;
+	union {
+		/** @reset: TRAINIUM_EVENT_RESET */
+		struct drm_trainium_event_reset reset;
+		/** @data: room for all of them */
+		__u64 data[4];
+	};
+};
+
+/** The descriptor does not block: read() fails with -EAGAIN instead. */
+#define TRAINIUM_EVENTS_NONBLOCK	(1u << 0)
+
+/**
+ * struct drm_trainium_events - subscribe to events
+ *
+ * Creates a descriptor, closed on exec, that tells of what happens from now
+ * on. read() returns whole records, as many as fit, and waits for the first;
+ * -EINVAL if not even one fits. poll() says POLLIN when there is one. When the
+ * reader is too slow the oldest record makes room, see struct
+ * drm_trainium_event. After the device was removed, poll() says POLLHUP and
+ * POLLERR, and read() fails with -ENODEV once all records are read.
+ *
+ * The subscription needs no privilege and lives on when the file of the device
+ * is closed. A file may have 16 of them, else -EDQUOT.
+ */
+struct drm_trainium_events {
+	/** @types: bit t: events of type t; not 0, and none that the driver has not */
+	__u64 types;
+	/** @flags: TRAINIUM_EVENTS_* */
+	__u32 flags;
+	/** @record_size: bytes from record to record, 64 to 1024, a multiple of 8 */
+	__u32 record_size;
+	/**
+	 * @capacity: in: records to keep, at most 4096, 0: the driver's choice;
+	 * out: how many are kept
+	 */
+	__u32 capacity;
+	/** @fd: out: the descriptor */
+	__s32 fd;
 };
 
 #define DRM_IOCTL_TRAINIUM_QUERY \
@@ -519,6 +630,8 @@ struct drm_trainium_reset {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_SUBMIT, struct drm_trainium_submit)
 #define DRM_IOCTL_TRAINIUM_RESET \
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TRAINIUM_RESET, struct drm_trainium_reset)
+#define DRM_IOCTL_TRAINIUM_EVENTS \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_EVENTS, struct drm_trainium_events)
 
 #if defined(__cplusplus)
 }
