@@ -38,7 +38,8 @@
 #define SLICE_BYTES (1 * MiB)
 #define SLICE_DESCS 256
 #define SLICE_NS (500 * SCALE_US)
-#define TURN_BYTES (128 * KiB)          /* of one queue when others wait */
+/* Of one queue when others wait; below TRN_COPY_LARGE copies are half as fast. */
+#define TURN_BYTES (2 * TRN_COPY_LARGE)
 #define TURN_DESCS 64
 #define BOUNCE_SIZE (64 * KiB)
 #define ROW_NS (2 * SCALE_MS)           /* slices without a pause */
