@@ -34,6 +34,12 @@ static void trn_gem_free(struct drm_gem_object *obj)
 	kfree(bo);
 }
 
+/* A handle is closed: it finds nothing any more, and this is not the last reference. */
+static void trn_gem_close(struct drm_gem_object *obj, struct drm_file *file)
+{
+	trn_queues_forget_bo(to_trn_device(obj->dev), file->driver_priv, to_trn_bo(obj));
+}
+
 /* PRIME: pages of the kernel's own can be shared with any driver. */
 static struct dma_buf *trn_gem_export(struct drm_gem_object *obj, int flags)
 {
@@ -154,6 +160,7 @@ static const struct vm_operations_struct trn_gem_vm_ops = {
 
 static const struct drm_gem_object_funcs trn_gem_funcs = {
 	.free = trn_gem_free,
+	.close = trn_gem_close,
 	.export = trn_gem_export,
 	.pin = trn_gem_pin,
 	.get_sg_table = trn_gem_get_sg_table,

@@ -129,6 +129,46 @@ static void trn_queue_drop_rings(struct trn_queue *q)
 	q->num_rings = 0;
 }
 
+/* What the queue remembers of buffers goes to @refs. Its lock is held. */
+static void trn_queue_forget_bos(struct trn_queue *q, struct trn_refs *refs)
+{
+	u32 i;
+
+	for (i = 0; i < TRN_BO_CACHE; i++) {
+		if (!q->bos.bo[i])
+			continue;
+		refs->list[refs->num++] = q->bos.bo[i];
+		q->bos.bo[i] = NULL;
+	}
+}
+
+/**
+ * trn_queues_forget_bo - the queues of a file do not know a buffer any more
+ * @tdev: device
+ * @tfile: the file, which has the buffer no more
+ * @bo: the buffer; the caller has a reference
+ */
+void trn_queues_forget_bo(struct trn_device *tdev, struct trn_file *tfile, struct trn_bo *bo)
+{
+	struct trn_queue *q;
+	u32 i;
+
+	mutex_lock(&tdev->queues_lock);
+	list_for_each_entry(q, &tdev->queues, link) {
+		if (q->file != tfile)
+			continue;
+		mutex_lock(&q->lock);
+		for (i = 0; i < TRN_BO_CACHE; i++) {
+			if (q->bos.bo[i] != bo)
+				continue;
+			q->bos.bo[i] = NULL;
+			trn_bo_put(bo);
+		}
+		mutex_unlock(&q->lock);
+	}
+	mutex_unlock(&tdev->queues_lock);
+}
+
 /* Nobody waits for the jobs that were dropped: are they why an engine stopped? */
 static void trn_queue_leave_clean(struct trn_queue *q)
 {
@@ -145,6 +185,7 @@ static void trn_queue_teardown(struct work_struct *work)
 	struct trn_queue *q = container_of(work, struct trn_queue, teardown);
 	struct trn_device *tdev = q->tdev;
 	u32 rings = q->num_rings;
+	struct trn_refs bos;
 
 	/* Nothing starts work of the queue after this. */
 	spin_lock_irq(&q->fc->lock);
@@ -161,8 +202,11 @@ static void trn_queue_teardown(struct work_struct *work)
 		trn_queue_leave_clean(q);
 	trn_queue_drop_rings(q);
 	q->frozen = false;
+	trn_refs_init(&bos);
+	trn_queue_forget_bos(q, &bos);
 	mutex_unlock(&q->lock);
 	up_read(&tdev->reset_lock);
+	trn_refs_put(&bos);
 	trn_queue_release(q);
 	trn_patterns_free(q);
 

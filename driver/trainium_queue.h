@@ -31,7 +31,8 @@
 #define TRN_QUEUE_MAX_RINGS	16u
 #define TRN_QUEUE_RINGS		4u	/* the driver's choice */
 #define TRN_QUEUE_SLOTS		128u	/* jobs that are not released yet */
-#define TRN_REFS_INLINE		6u
+#define TRN_BO_CACHE		6u	/* buffers that a queue remembers */
+#define TRN_REFS_INLINE		(2 * TRN_BO_CACHE)
 
 /* Fill patterns are written to a few blocks that the engines copy from. */
 #define TRN_PATTERN_SIZE	(16u << 10)
@@ -78,6 +79,14 @@ struct trn_refs {
 	u32 num;
 	u32 max;
 	struct trn_bo *few[TRN_REFS_INLINE];
+};
+
+/* Handles looked up lately, and their buffers or NULL */
+struct trn_bo_cache {
+	u32 handle[TRN_BO_CACHE];
+	struct trn_bo *bo[TRN_BO_CACHE];
+	/** @next: place to be used next */
+	u32 next;
 };
 
 /* One op, its buffers found and its ranges checked */
@@ -181,6 +190,11 @@ struct trn_queue {
 	struct trn_fence_ctx *fc;
 	struct trn_ring *ring[TRN_QUEUE_MAX_RINGS];
 	u32 num_rings;
+	/**
+	 * @bos: of jobs that were written inside the ioctl, one reference each,
+	 * until trn_gem_close() takes them away
+	 */
+	struct trn_bo_cache bos;
 	/** @busy: rings that jobs in flight use */
 	u32 busy;
 	/** @quiet: rings whose newest marker does not interrupt */
@@ -289,6 +303,7 @@ void trn_queue_put(struct trn_queue *q);
 struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 				u32 num_rings, u32 stack);
 void trn_queue_close(struct trn_queue *q, bool kill);
+void trn_queues_forget_bo(struct trn_device *tdev, struct trn_file *tfile, struct trn_bo *bo);
 
 /* trainium_recover.c */
 extern unsigned int trn_job_timeout_ms;

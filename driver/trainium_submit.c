@@ -19,7 +19,6 @@
 
 #define TRN_OP_BLOCK		32u	/* ops taken from user space at a time */
 #define TRN_MAX_OP_STRIDE	4096u
-#define TRN_BO_CACHE		8u
 
 /* Up to this size a job may have ended when the doorbell returns. */
 #define TRN_INLINE_BYTES	(64u << 10)
@@ -53,20 +52,21 @@ struct trn_submit {
 	u32 num_deps;
 	/** @depends: some fence has not been signalled, or with an error */
 	bool depends;
-	/** @may_alloc: no lock is held */
-	bool may_alloc;
 	bool sync;
 	bool barriers;
 	/** @ended: the job has ended without a slot of its own */
 	bool ended;
 	u64 seqno;
 	u64 bytes;
-	u32 cache_handle[TRN_BO_CACHE];
-	struct trn_bo *cache_bo[TRN_BO_CACHE];
+	/** @bos: the queue's when its lock is held, else @own */
+	struct trn_bo_cache *bos;
+	/** @used: bit i: this job uses @bos->bo[i] */
+	u32 used;
+	struct trn_bo_cache own;
 	struct drm_trainium_op block[TRN_OP_BLOCK];
 };
 
-/* All but the ops: they are written before they are read. */
+/* All but the ops and @own: they are written before they are read. */
 static void trn_submit_init(struct trn_submit *s, struct trn_queue *q, struct drm_file *file,
 			    const struct drm_trainium_submit *args)
 {
@@ -80,13 +80,12 @@ static void trn_submit_init(struct trn_submit *s, struct trn_queue *q, struct dr
 	s->num_out = 0;
 	s->num_deps = 0;
 	s->depends = false;
-	s->may_alloc = false;
 	s->sync = false;
 	s->barriers = false;
 	s->ended = false;
 	s->seqno = 0;
 	s->bytes = 0;
-	memset(s->cache_bo, 0, sizeof(s->cache_bo));
+	s->used = 0;
 }
 
 /* Ops and buffers */
@@ -124,33 +123,91 @@ fault:
 	return -EFAULT;
 }
 
-static int trn_submit_find_bo(struct trn_submit *s, u32 handle, struct trn_bo **bo)
+/* A place in the queue's cache that this job does not use */
+static int trn_submit_bo_place(struct trn_submit *s)
 {
-	struct drm_gem_object *obj;
+	struct trn_bo_cache *c = s->bos;
+	u32 n, i;
 
-	if (s->refs.num == s->refs.max) {
-		int ret = s->may_alloc ? trn_refs_grow(&s->refs) : TRN_SUBMIT_SLOW;
-
-		if (ret)
-			return ret;
+	for (n = 0; n < TRN_BO_CACHE; n++) {
+		i = c->next++ % TRN_BO_CACHE;
+		if (!(s->used & BIT(i)))
+			return i;
 	}
-	obj = drm_gem_object_lookup(s->file, handle);
+	return -1;
+}
+
+/*
+ * The queue's lock is held, so nothing is freed here: the reference of what is
+ * not wanted goes to those of the job.
+ */
+static int trn_submit_cache_bo(struct trn_submit *s, u32 handle, struct trn_bo *bo)
+{
+	int i = trn_submit_bo_place(s);
+
+	if (i < 0 || bo->need_sync) {
+		s->refs.list[s->refs.num++] = bo;
+		return TRN_SUBMIT_SLOW;
+	}
+	if (s->bos->bo[i])
+		s->refs.list[s->refs.num++] = s->bos->bo[i];
+	s->bos->handle[i] = handle;
+	s->bos->bo[i] = bo;
+	s->used |= BIT(i);
+	return 0;
+}
+
+static int trn_submit_keep_bo(struct trn_submit *s, u32 handle, struct trn_bo *bo)
+{
+	u32 i = s->bos->next++ % TRN_BO_CACHE;
+
+	if (s->refs.num == s->refs.max && trn_refs_grow(&s->refs)) {
+		trn_bo_put(bo);
+		return -ENOMEM;
+	}
+	s->refs.list[s->refs.num++] = bo;
+	s->sync |= bo->need_sync;
+	s->bos->handle[i] = handle;
+	s->bos->bo[i] = bo;
+	return 0;
+}
+
+static noinline int trn_submit_find_bo(struct trn_submit *s, u32 handle, struct trn_bo **bo)
+{
+	struct drm_gem_object *obj = drm_gem_object_lookup(s->file, handle);
+
 	if (!obj)
 		return -ENOENT;
 	*bo = to_trn_bo(obj);
-	s->refs.list[s->refs.num++] = *bo;
-	s->sync |= (*bo)->need_sync;
-	s->cache_handle[handle % TRN_BO_CACHE] = handle;
-	s->cache_bo[handle % TRN_BO_CACHE] = *bo;
-	return 0;
+	return s->bos == &s->own ? trn_submit_keep_bo(s, handle, *bo) :
+				   trn_submit_cache_bo(s, handle, *bo);
 }
 
 static inline int trn_submit_bo(struct trn_submit *s, u32 handle, struct trn_bo **bo)
 {
-	*bo = s->cache_bo[handle % TRN_BO_CACHE];
-	if (likely(*bo && s->cache_handle[handle % TRN_BO_CACHE] == handle))
-		return 0;
+	const struct trn_bo_cache *c = s->bos;
+	u32 i;
+
+	for (i = 0; i < TRN_BO_CACHE; i++) {
+		if (c->handle[i] == handle && c->bo[i]) {
+			*bo = c->bo[i];
+			s->used |= BIT(i);
+			return 0;
+		}
+	}
 	return trn_submit_find_bo(s, handle, bo);
+}
+
+/* The job goes on without the queue's lock: it needs references of its own. */
+static void trn_submit_take_bos(struct trn_submit *s)
+{
+	unsigned long used = s->used;
+	unsigned int i;
+
+	for_each_set_bit(i, &used, TRN_BO_CACHE) {
+		drm_gem_object_get(&s->bos->bo[i]->base);
+		s->refs.list[s->refs.num++] = s->bos->bo[i];
+	}
 }
 
 static inline bool trn_bo_has_range(const struct trn_bo *bo, u64 offset, u64 size)
@@ -392,9 +449,8 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 	ret = trn_submit_direct_can(s, &e.spread);
 	if (unlikely(ret))
 		return ret;
+	s->bos = &q->bos;
 	ret = trn_submit_emit(s, &e);
-	if (!ret && unlikely(s->sync))
-		ret = TRN_SUBMIT_SLOW;
 	if (unlikely(ret)) {
 		trn_emit_rewind(&e);
 		return ret;
@@ -421,6 +477,7 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 		return 0;
 	}
 
+	trn_submit_take_bos(s);
 	trn_submit_slot(s);
 	spin_lock_irq(&q->fc->lock);
 	slot->rings = e.written;
@@ -530,7 +587,8 @@ static int trn_submit_deferred(struct trn_submit *s)
 	struct trn_job *job;
 	int ret;
 
-	s->may_alloc = true;
+	memset(&s->own, 0, sizeof(s->own));
+	s->bos = &s->own;
 	job = trn_job_new(s->q, s->args->op_count);
 	if (!job)
 		return -ENOMEM;
@@ -539,7 +597,6 @@ static int trn_submit_deferred(struct trn_submit *s)
 		ret = trn_submit_queue(s, job);
 	if (ret)
 		trn_job_free(job);
-	s->may_alloc = false;
 	return ret;
 }
 
@@ -731,7 +788,7 @@ static int trn_submit_check(const struct drm_trainium_submit *args)
 static void trn_submit_again(struct trn_submit *s)
 {
 	trn_refs_put(&s->refs);
-	memset(s->cache_bo, 0, sizeof(s->cache_bo));
+	s->used = 0;
 	s->bytes = 0;
 	s->sync = false;
 	s->barriers = false;
@@ -804,7 +861,8 @@ int trn_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 out_syncs:
 	if (args->in_sync_count | args->out_sync_count)
 		trn_submit_free_syncs(&s);
-	trn_refs_put(&s.refs);
+	if (unlikely(s.refs.num))
+		trn_refs_put(&s.refs);
 out_put:
 	if (unlikely(READ_ONCE(q->released) != READ_ONCE(q->completed)))
 		trn_queue_release(q);
