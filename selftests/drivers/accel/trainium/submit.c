@@ -182,6 +182,90 @@ TEST_F(submit, bad_handles)
 	EXPECT_EQ(0, submitted(self));
 }
 
+/* A queue may remember buffers of its jobs, but not longer than their handles live. */
+TEST_F(submit, closed_handles)
+{
+	struct drm_trainium_query_memory before, after;
+	__u32 other, handle, again = 0;
+	unsigned int i;
+
+	ASSERT_EQ(0, trn_queue_create(self->fd, TRAINIUM_STACK_ANY, 0, &other));
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, trn_memory(self->fd, 0, &before));
+		ASSERT_EQ(0, trn_bo_create(self->fd, TRAINIUM_BO_HBM, 0, TRN_PAGE, &handle));
+		if (i)
+			ASSERT_EQ(again, handle);
+		again = handle;
+		/* What the buffer before it has left must not show up. */
+		ASSERT_EQ(0, trn_copy(self->fd, other, self->host.handle, 0, handle, 0, TRN_PAGE));
+		EXPECT_EQ(-1, trn_check_byte(self->host.map, TRN_PAGE, 0));
+		ASSERT_EQ(0, trn_fill(self->fd, self->queue, handle, 0, TRN_PAGE, i + 1, 1));
+		ASSERT_EQ(0, trn_copy(self->fd, self->queue, self->host.handle, 0, handle, 0,
+				      TRN_PAGE));
+		EXPECT_EQ(-1, trn_check_byte(self->host.map, TRN_PAGE, i + 1));
+
+		ASSERT_EQ(0, trn_close_handle(self->fd, handle));
+		EXPECT_EQ(-ENOENT, trn_copy(self->fd, self->queue, self->host.handle, 0, handle, 0,
+					    TRN_PAGE));
+		EXPECT_EQ(-ENOENT, trn_copy(self->fd, other, handle, 0, self->host.handle, 0,
+					    TRN_PAGE));
+		ASSERT_EQ(0, trn_memory(self->fd, 0, &after));
+		EXPECT_EQ(before.free, after.free);
+	}
+	EXPECT_EQ(0, trn_queue_destroy(self->fd, other));
+}
+
+/* More buffers than a queue remembers: one after the other, and in one job */
+TEST_F(submit, many_buffers)
+{
+	struct drm_trainium_op ops[16];
+	__u32 handle[ARRAY_SIZE(ops)];
+	unsigned int i, n, round;
+
+	for (i = 0; i < ARRAY_SIZE(handle); i++)
+		ASSERT_EQ(0, trn_bo_create(self->fd, TRAINIUM_BO_HBM, i % 4, TRN_PAGE, &handle[i]));
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < ARRAY_SIZE(handle); i++) {
+			memset(self->host.map, round * 32 + i, TRN_PAGE);
+			ASSERT_EQ(0, trn_copy(self->fd, self->queue, handle[i], 0,
+					      self->host.handle, 0, TRN_PAGE));
+		}
+		for (n = 1; n <= ARRAY_SIZE(ops); n++) {
+			memset(self->host.map, 0xff, n * TRN_PAGE);
+			for (i = 0; i < n; i++)
+				ops[i] = trn_op_copy(self->host.handle, i * TRN_PAGE, handle[i], 0,
+						     TRN_PAGE);
+			ASSERT_EQ(0, trn_run(self->fd, self->queue, ops, n));
+			for (i = 0; i < n; i++)
+				EXPECT_EQ(-1, trn_check_byte(self->host.map + i * TRN_PAGE,
+							     TRN_PAGE, round * 32 + i));
+		}
+	}
+	for (i = 0; i < ARRAY_SIZE(handle); i++)
+		EXPECT_EQ(0, trn_close_handle(self->fd, handle[i]));
+}
+
+/* A job in flight keeps its buffers: nobody else gets the memory it writes to. */
+TEST_F(submit, closed_in_flight)
+{
+	struct drm_trainium_op op;
+	struct drm_trainium_submit s;
+	__u32 handle, next;
+
+	ASSERT_EQ(0, trn_fill(self->fd, self->queue, self->big.handle, 0, TRN_MIB(64), 0x35, 1));
+	ASSERT_EQ(0, trn_bo_create(self->fd, TRAINIUM_BO_HBM, 0, TRN_MIB(64), &handle));
+	op = trn_op_copy(handle, 0, self->big.handle, 0, TRN_MIB(64));
+	s = trn_job(self->queue, &op, 1);
+	ASSERT_EQ(0, trn_submit(self->fd, &s));
+	ASSERT_EQ(0, trn_close_handle(self->fd, handle));
+	ASSERT_EQ(0, trn_bo_create(self->fd, TRAINIUM_BO_HBM, 0, TRN_MIB(64), &next));
+	ASSERT_EQ(0, trn_drain(self->fd, self->queue));
+	ASSERT_EQ(0, trn_copy(self->fd, self->queue, self->host.handle, 0, next, TRN_MIB(63),
+			      SIZE));
+	EXPECT_EQ(-1, trn_check_byte(self->host.map, SIZE, 0));
+	EXPECT_EQ(0, trn_close_handle(self->fd, next));
+}
+
 /* All or nothing: a bad op anywhere, and none of the good ones runs. */
 TEST_F(submit, all_or_nothing)
 {
