@@ -4,6 +4,8 @@
  * beginning and end.
  */
 #include <linux/dma-mapping.h>
+#include <linux/nospec.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -31,11 +33,44 @@ struct trn_queue *trn_queue_get(struct trn_file *tfile, u32 id)
 {
 	struct trn_queue *q;
 
+	if (id - 1 >= TRN_MAX_QUEUES)
+		return NULL;
 	rcu_read_lock();
-	q = xa_load(&tfile->queues, id);
+	q = rcu_dereference(tfile->queues[array_index_nospec(id - 1, TRN_MAX_QUEUES)]);
 	if (q && !kref_get_unless_zero(&q->ref))
 		q = NULL;
 	rcu_read_unlock();
+	return q;
+}
+
+/* Gives a queue the lowest id that is free. */
+static int trn_file_add_queue(struct trn_file *tfile, struct trn_queue *q)
+{
+	int ret = -EDQUOT;
+	u32 i;
+
+	mutex_lock(&tfile->lock);
+	for (i = 0; i < TRN_MAX_QUEUES && ret; i++) {
+		if (rcu_access_pointer(tfile->queues[i]))
+			continue;
+		q->id = i + 1;
+		rcu_assign_pointer(tfile->queues[i], q);
+		ret = 0;
+	}
+	mutex_unlock(&tfile->lock);
+	return ret;
+}
+
+static struct trn_queue *trn_file_take_queue(struct trn_file *tfile, u32 id)
+{
+	struct trn_queue *q;
+
+	if (id - 1 >= TRN_MAX_QUEUES)
+		return NULL;
+	id = array_index_nospec(id - 1, TRN_MAX_QUEUES);
+	mutex_lock(&tfile->lock);
+	q = rcu_replace_pointer(tfile->queues[id], NULL, lockdep_is_held(&tfile->lock));
+	mutex_unlock(&tfile->lock);
 	return q;
 }
 
@@ -418,7 +453,7 @@ int trn_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	trn_file_uncharge(tfile, 0, rings - q->num_rings);
 
 	kref_get(&q->ref);
-	ret = xa_alloc(&tfile->queues, &q->id, q, xa_limit_31b, GFP_KERNEL);
+	ret = trn_file_add_queue(tfile, q);
 	if (ret) {
 		trn_queue_close(q, false);
 		trn_queue_put(q);
@@ -442,7 +477,7 @@ int trn_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file 
 
 	if (args->pad)
 		return -EINVAL;
-	q = xa_erase(&tfile->queues, args->queue);
+	q = trn_file_take_queue(tfile, args->queue);
 	if (!q)
 		return -ENOENT;
 	trn_queue_close(q, false);
@@ -463,7 +498,6 @@ int trn_file_open(struct drm_device *drm, struct drm_file *file)
 		return -ENOMEM;
 	tfile->tdev = to_trn_device(drm);
 	mutex_init(&tfile->lock);
-	xa_init_flags(&tfile->queues, XA_FLAGS_ALLOC1);
 	file->driver_priv = tfile;
 	return 0;
 }
@@ -480,7 +514,7 @@ void trn_file_close(struct drm_device *drm, struct drm_file *file)
 	/* By a signal, not by exit() */
 	bool killed = (current->flags & PF_EXITING) && (current->exit_code & 0x7f);
 	struct trn_queue *q;
-	unsigned long id;
+	u32 id;
 
 	/* Not the queues in @queues alone: some are on their way out. */
 	mutex_lock(&tdev->queues_lock);
@@ -489,12 +523,13 @@ void trn_file_close(struct drm_device *drm, struct drm_file *file)
 			q->file = NULL;
 	mutex_unlock(&tdev->queues_lock);
 
-	xa_for_each(&tfile->queues, id, q) {
-		xa_erase(&tfile->queues, id);
+	for (id = 1; id <= TRN_MAX_QUEUES; id++) {
+		q = trn_file_take_queue(tfile, id);
+		if (!q)
+			continue;
 		trn_queue_close(q, killed);
 		trn_queue_put(q);
 	}
-	xa_destroy(&tfile->queues);
 	trn_events_file_close(tfile);
 	mutex_destroy(&tfile->lock);
 	kfree(tfile);

@@ -47,10 +47,10 @@
 
 struct trn_file {
 	struct trn_device *tdev;
-	/** @lock: @num_queues, @num_rings */
+	/** @lock: writers of @queues, @num_queues, @num_rings */
 	struct mutex lock;
-	/** @queues: id -> struct trn_queue */
-	struct xarray queues;
+	/** @queues: by id - 1 */
+	struct trn_queue __rcu *queues[TRN_MAX_QUEUES];
 	unsigned int num_queues;
 	unsigned int num_rings;
 	/** @num_subscriptions: to events; trn_device.events_lock */
