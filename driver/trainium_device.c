@@ -23,7 +23,7 @@
 
 #include "regs/ext.h"
 #include "regs/pci.h"
-#include "trainium_ring.h"
+#include "trainium_queue.h"
 
 /*
  * The chips of this host by routing id, only to refuse a second one with the
@@ -269,6 +269,38 @@ static void trn_device_uevent(struct trn_device *tdev, int err)
 	kobject_uevent_env(&tdev->drm.accel->kdev->kobj, KOBJ_CHANGE, env);
 }
 
+/**
+ * trn_device_hold - wait until no queue runs, and let none run
+ * @tdev: device
+ *
+ * Ends with trn_device_release(). Everything that stops the device or one of
+ * its engines happens in between.
+ */
+void trn_device_hold(struct trn_device *tdev)
+{
+	struct trn_queue *q;
+
+	down_write(&tdev->reset_lock);
+	WRITE_ONCE(tdev->held, true);
+	/* Small jobs are written under the lock of their queue alone. */
+	mutex_lock(&tdev->queues_lock);
+	list_for_each_entry(q, &tdev->queues, link) {
+		mutex_lock(&q->lock);
+		mutex_unlock(&q->lock);
+	}
+	mutex_unlock(&tdev->queues_lock);
+}
+
+/**
+ * trn_device_release - queues run again
+ * @tdev: device, held by trn_device_hold()
+ */
+void trn_device_release(struct trn_device *tdev)
+{
+	WRITE_ONCE(tdev->held, false);
+	up_write(&tdev->reset_lock);
+}
+
 /*
  * All jobs end with @err, new ones too; reset_lock is held for writing. The
  * engines first: who learns that a job has ended uses its memory again.
@@ -323,10 +355,10 @@ int trn_device_reset(struct trn_device *tdev, u32 cause, const char *why)
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
-	down_write(&tdev->reset_lock);
+	trn_device_hold(tdev);
 	trn_device_stop(tdev, trn_device_gone(tdev) ? -ENODEV : -ECANCELED);
 	ret = trn_device_start(tdev, cause, why);
-	up_write(&tdev->reset_lock);
+	trn_device_release(tdev);
 	trn_device_uevent(tdev, ret);
 	drm_dev_exit(idx);
 	return ret;
@@ -484,11 +516,11 @@ void trn_device_fini(struct trn_device *tdev)
  */
 void trn_device_unplug(struct trn_device *tdev)
 {
-	/* After this no ioctl and no work touches registers any more. */
+	/* After both no ioctl and no work touches registers any more. */
 	drm_dev_unplug(&tdev->drm);
-	down_write(&tdev->reset_lock);
+	trn_device_hold(tdev);
 	trn_device_stop(tdev, -ENODEV);
-	up_write(&tdev->reset_lock);
+	trn_device_release(tdev);
 	trn_events_gone(tdev);
 	trn_irq_quiesce(tdev);
 	pci_clear_master(tdev->pdev);
@@ -499,9 +531,9 @@ static int trn_pm_suspend(struct device *dev)
 {
 	struct trn_device *tdev = dev_get_drvdata(dev);
 
-	down_write(&tdev->reset_lock);
+	trn_device_hold(tdev);
 	trn_device_stop(tdev, -ECANCELED);
-	up_write(&tdev->reset_lock);
+	trn_device_release(tdev);
 	return 0;
 }
 
@@ -521,7 +553,7 @@ static void trn_pci_reset_prepare(struct pci_dev *pdev)
 {
 	struct trn_device *tdev = pci_get_drvdata(pdev);
 
-	down_write(&tdev->reset_lock);
+	trn_device_hold(tdev);
 	trn_device_stop(tdev, -ECANCELED);
 }
 
@@ -531,11 +563,11 @@ static void trn_pci_reset_done(struct pci_dev *pdev)
 	int idx, ret;
 
 	if (!drm_dev_enter(&tdev->drm, &idx)) {
-		up_write(&tdev->reset_lock);
+		trn_device_release(tdev);
 		return;
 	}
 	ret = trn_device_start(tdev, TRAINIUM_CAUSE_PCI, "function-level reset");
-	up_write(&tdev->reset_lock);
+	trn_device_release(tdev);
 	trn_device_uevent(tdev, ret);
 	drm_dev_exit(idx);
 }
@@ -551,9 +583,9 @@ static pci_ers_result_t trn_pci_error_detected(struct pci_dev *pdev,
 
 	drm_err(&tdev->drm, "PCI error, the device is %s\n",
 		state == pci_channel_io_frozen ? "cut off until it is reset" : "lost");
-	down_write(&tdev->reset_lock);
+	trn_device_hold(tdev);
 	trn_device_stop(tdev, state == pci_channel_io_frozen ? -ECANCELED : -ENODEV);
-	up_write(&tdev->reset_lock);
+	trn_device_release(tdev);
 	return state == pci_channel_io_frozen ? PCI_ERS_RESULT_NEED_RESET :
 						PCI_ERS_RESULT_DISCONNECT;
 }

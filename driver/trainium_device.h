@@ -3,7 +3,8 @@
  * State of a Trainium device, and what the parts of the driver call of each
  * other. Lock order, outermost first:
  *
- *   trn_device.reset_lock (rwsem)  queues run under read, a reset is the writer
+ *   trn_device.reset_lock (rwsem)  queues run under read, a reset is the writer;
+ *                                  small jobs: see trn_device_hold()
  *   trn_queue.lock (mutex)         the rings of a queue, its list of jobs
  *   trn_engine.lock (mutex)        registers of an engine, who owns its rings
  *   trn_hbm.lock (mutex)           allocator of a stack
@@ -198,6 +199,7 @@ struct trn_device {
 
 	/* reset (trainium_device.c) */
 	struct rw_semaphore reset_lock;
+	bool held;			/* reset_lock is, for writing */
 	atomic64_t reset_count;
 	int broken;			/* 0, or the error for jobs: a reset failed or runs */
 	struct workqueue_struct *reset_wq;
@@ -236,6 +238,8 @@ static inline struct trn_device *to_trn_device(struct drm_device *drm)
 int trn_device_init(struct trn_device *tdev, int vectors);
 void trn_device_fini(struct trn_device *tdev);
 void trn_device_unplug(struct trn_device *tdev);
+void trn_device_hold(struct trn_device *tdev);
+void trn_device_release(struct trn_device *tdev);
 int trn_device_reset(struct trn_device *tdev, u32 cause, const char *why);
 void trn_device_schedule_reset(struct trn_device *tdev);
 extern const struct pci_error_handlers trn_pci_error_handlers;

@@ -584,7 +584,7 @@ void trn_queue_advance(struct trn_queue *q)
 
 /**
  * trn_queue_request_irq - make sure that the end of all in flight interrupts
- * @q: the queue; its lock and reset_lock are held, under drm_dev_enter()
+ * @q: the queue; its lock is held, and the device is not held
  */
 void trn_queue_request_irq(struct trn_queue *q)
 {

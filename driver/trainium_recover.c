@@ -406,7 +406,7 @@ static void trn_queue_timeout(struct trn_queue *q)
 	if (!drm_dev_enter(q->drm, &idx))
 		return;
 	cookie = dma_fence_begin_signalling();
-	down_write(&tdev->reset_lock);
+	trn_device_hold(tdev);
 	/* Nobody is to blame then; the reset tells all jobs. */
 	if (trn_device_gone(tdev)) {
 		trn_device_schedule_reset(tdev);
@@ -416,7 +416,7 @@ static void trn_queue_timeout(struct trn_queue *q)
 	trn_queue_collect(q, engines);
 	trn_recover(tdev, engines);
 unlock:
-	up_write(&tdev->reset_lock);
+	trn_device_release(tdev);
 	dma_fence_end_signalling(cookie);
 	drm_dev_exit(idx);
 }
@@ -522,11 +522,11 @@ void trn_recover_work(struct work_struct *work)
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return;
 	cookie = dma_fence_begin_signalling();
-	down_write(&tdev->reset_lock);
+	trn_device_hold(tdev);
 	for (i = 0; i < tdev->hw->num_engines; i++)
 		if (test_and_clear_bit(i, tdev->recover_engines))
 			trn_recover_engine(tdev, &tdev->engines[i]);
-	up_write(&tdev->reset_lock);
+	trn_device_release(tdev);
 	dma_fence_end_signalling(cookie);
 	drm_dev_exit(idx);
 }

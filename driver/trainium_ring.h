@@ -203,7 +203,7 @@ static inline u64 trn_ring_marker(struct trn_ring *ring, bool irq)
 
 /**
  * trn_ring_kick - ring the doorbells for all written since the last kick
- * @ring: the ring; under drm_dev_enter()
+ * @ring: the ring; under drm_dev_enter() or while trn_device_hold() waits
  *
  * Destination first: the engine starts when it has descriptors of both sides.
  */

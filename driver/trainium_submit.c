@@ -499,19 +499,25 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 
 static int trn_submit_direct(struct trn_submit *s)
 {
-	int idx, ret;
+	struct trn_queue *q = s->q;
 	bool cookie;
+	int ret;
 
 	ret = trn_fetch_ops(s, 0, min(s->args->op_count, TRN_OP_BLOCK));
 	if (unlikely(ret))
 		return ret;
-	ret = trn_queue_lock(s->q, &idx);
+	ret = mutex_lock_killable(&q->lock);
 	if (unlikely(ret))
 		return ret;
+	/* A device that goes away is broken first, and held meanwhile. */
+	if (unlikely(q->closing || READ_ONCE(q->tdev->held) || READ_ONCE(q->tdev->broken))) {
+		mutex_unlock(&q->lock);
+		return TRN_SUBMIT_SLOW;
+	}
 	cookie = dma_fence_begin_signalling();
 	ret = trn_submit_direct_locked(s);
 	dma_fence_end_signalling(cookie);
-	trn_queue_unlock(s->q, idx);
+	mutex_unlock(&q->lock);
 	return ret;
 }
 

@@ -376,13 +376,13 @@ int trn_core_reset(struct trn_device *tdev, unsigned int core)
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
-	down_write(&tdev->reset_lock);
+	trn_device_hold(tdev);
 	if (!tdev->broken) {
 		ret = trn_map_reset(tdev, tdev->hw->core_map(core), core, TRAINIUM_CAUSE_ASKED,
 				    "asked for by a program");
 		trn_queues_recover(tdev);
 	}
-	up_write(&tdev->reset_lock);
+	trn_device_release(tdev);
 	if (ret == -ETIMEDOUT)
 		trn_device_schedule_reset(tdev);
 	drm_dev_exit(idx);
