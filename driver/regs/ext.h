@@ -20,6 +20,7 @@
 #define  TRN_EXT_FEAT_CLOCK		(1u << 1)
 #define  TRN_EXT_FEAT_FABRIC		(1u << 2)
 #define  TRN_EXT_FEAT_FAULT		(1u << 3)
+#define  TRN_EXT_FEAT_SENSORS		(1u << 4)
 /* 15:0 engines, 23:16 stacks, 31:24 cores */
 #define TRN_EXT_SHAPE			0x000cu
 #define TRN_EXT_HBM_SIZE_LO		0x0010u		/* bytes of each stack */
@@ -52,6 +53,23 @@
 /* Model clock, nanoseconds of modelled time; reading LO latches HI */
 #define TRN_EXT_CLOCK_LO		0x0030u
 #define TRN_EXT_CLOCK_HI		0x0034u
+
+/*
+ * Sensors of the firmware. Temperatures are signed, in thousandths of a degree
+ * Celsius: those of the dies, then those of the stacks. Energy is counted since
+ * power-on; reading LO latches HI.
+ */
+#define TRN_EXT_SENSOR_NONE		0x80000000u	/* no reading */
+#define TRN_EXT_SENSOR_COUNT		0x0040u		/* 7:0 dies, 15:8 stacks */
+#define TRN_EXT_POWER			0x0044u		/* mW */
+#define TRN_EXT_POWER_MAX		0x0048u		/* mW: full utilisation */
+#define TRN_EXT_ENERGY_LO		0x0050u		/* mJ */
+#define TRN_EXT_ENERGY_HI		0x0054u
+#define TRN_EXT_THROTTLE		0x0058u		/* basis points, 0: not throttled */
+#define TRN_EXT_TEMP_MAX		0x0060u		/* from here on it throttles */
+#define TRN_EXT_TEMP_CRIT		0x0064u		/* from here on it may be damaged */
+#define TRN_EXT_TEMP(i)			(0x0080u + (i) * 4u)
+#define TRN_EXT_MAX_TEMPS		16u
 
 /* Vector of (engine, slot): slots 0..15 queues, 16 errors. Reset value 0. */
 #define TRN_EXT_ROUTE			0x4000u

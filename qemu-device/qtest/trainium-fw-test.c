@@ -368,6 +368,70 @@ static void test_reset_stops_dma(void)
 
 /* --- telemetry ------------------------------------------------------------------ */
 
+static uint64_t energy_mj(TqChip *c)
+{
+    uint64_t lo = tq_xread(c, 0x50);
+
+    return lo | (uint64_t)tq_xread(c, 0x54) << 32;
+}
+
+static void test_sensors(void)
+{
+    TqChip c;
+    uint64_t a, b;
+
+    tq_start(&c, NULL);
+    g_assert_cmphex(tq_xread(&c, 8) & 0x10, ==, 0x10);
+    g_assert_cmphex(tq_xread(&c, 0x40), ==, 2 | 4 << 8);
+    g_assert_cmpuint(tq_xread(&c, 0x44), ==, 100000);
+    g_assert_cmpuint(tq_xread(&c, 0x48), ==, 500000);
+    g_assert_cmpuint(tq_xread(&c, 0x60), ==, 95000);
+    g_assert_cmpuint(tq_xread(&c, 0x64), ==, 105000);
+
+    a = energy_mj(&c);
+    tq_step_ms(&c, 10000);
+    b = energy_mj(&c);
+    g_assert_cmpuint(b - a, >=, 1000000);
+    g_assert_cmpuint(b - a, <, 1001000);
+    /* Half of what is left, on one of two dies; what was used stays. */
+    tq_set(&c, "power-die0", "5000");
+    g_assert_cmpuint(tq_xread(&c, 0x44), ==, 200000);
+    g_assert_cmpuint(energy_mj(&c) - b, <, 1000);
+    tq_step_ms(&c, 10000);
+    a = energy_mj(&c);
+    g_assert_cmpuint(a - b, >=, 2000000);
+    g_assert_cmpuint(a - b, <, 2002000);
+    /* More than the maximum there is not. */
+    tq_set(&c, "power-die0", "65535");
+    g_assert_cmpuint(tq_xread(&c, 0x44), ==, 300000);
+    /* 2^32 mJ take their time. */
+    for (unsigned i = 0; i < 20; i++) {
+        tq_step_ms(&c, 1000000);
+    }
+    g_assert_cmpuint(energy_mj(&c), >, 1ull << 32);
+
+    for (unsigned i = 0; i < 6; i++) {
+        g_assert_cmpuint(tq_xread(&c, 0x80 + 4 * i), ==, i < 2 ? 45000 : 50000);
+    }
+    g_assert_cmphex(tq_xread(&c, 0x98), ==, 0x80000000);
+    g_assert_cmphex(tq_xread(&c, 0xbc), ==, 0x80000000);
+    tq_set(&c, "temperature-die1", "96001");
+    tq_set(&c, "temperature-hbm3", "200000");
+    tq_set_fails(&c, "temperature-hbm3", "200001");
+    g_assert_cmpuint(tq_xread(&c, 0x84), ==, 96001);
+    g_assert_cmpuint(tq_xread(&c, 0x94), ==, 200000);
+    tq_set(&c, "throttle", "2500");
+    g_assert_cmpuint(tq_xread(&c, 0x58), ==, 2500);
+
+    /* Without firmware nobody measures. */
+    tq_set(&c, "fw-dead", "true");
+    g_assert_cmphex(tq_xread(&c, 0x44), ==, 0x80000000);
+    g_assert_cmphex(tq_xread(&c, 0x58), ==, 0x80000000);
+    g_assert_cmphex(tq_xread(&c, 0x80), ==, 0x80000000);
+    g_assert_cmpuint(tq_xread(&c, 0x48), ==, 500000);
+    tq_stop(&c);
+}
+
 static void test_telemetry(void)
 {
     TqChip c;
@@ -599,6 +663,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/fw/doorbell-in-reset", test_doorbell_in_reset);
     qtest_add_func("trainium/fw/reset-stops-dma", test_reset_stops_dma);
     qtest_add_func("trainium/fw/telemetry", test_telemetry);
+    qtest_add_func("trainium/fw/sensors", test_sensors);
     qtest_add_func("trainium/fw/faults", test_faults);
     qtest_add_func("trainium/fw/events", test_events);
     qtest_add_func("trainium/fw/state", test_state);

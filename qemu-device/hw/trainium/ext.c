@@ -8,6 +8,7 @@
 #include "qapi/error.h"
 #include "hw/pci/msix.h"
 #include "fault.h"
+#include "fw.h"
 #include "trace.h"
 
 #define ROUTE_END TRN_EXT_ROUTE_ENTRY(TRN_EXT_MAX_ENGINES, 0)
@@ -15,6 +16,7 @@
 static uint32_t ext_features(TrnDevice *d)
 {
     return (d->msix_vectors ? TRN_EXT_FEAT_MSIX : 0) | TRN_EXT_FEAT_CLOCK |
+           TRN_EXT_FEAT_SENSORS |
            (trn_fault_has_window(d) ? TRN_EXT_FEAT_FAULT : 0);
 }
 
@@ -24,6 +26,10 @@ static uint64_t ext_read(void *opaque, hwaddr offset, unsigned size)
 
     if (offset >= TRN_EXT_ROUTE && offset < ROUTE_END) {
         return d->route[(offset - TRN_EXT_ROUTE) / 4];
+    }
+    if (offset >= TRN_EXT_SENSOR_COUNT &&
+        offset < TRN_EXT_TEMP(TRN_EXT_MAX_TEMPS)) {
+        return trn_sensor_read(d, offset);
     }
     switch (offset) {
     case TRN_EXT_MAGIC:

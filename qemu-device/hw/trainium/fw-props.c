@@ -31,6 +31,11 @@ typedef struct TrnFwPropInfo {
         "hbm" #s "-ecc-repairable", TRN_PROP_RUN_UINT, 0xffff, 0, \
         "uncorrected ECC errors of HBM stack " #s " that can be repaired" }
 
+#define TEMP_PROP(index, where, at) \
+    [index] = { \
+        "temperature-" where, TRN_PROP_RUN_UINT, 200000, at, \
+        "temperature of " where ", thousandths of a degree Celsius" }
+
 static const TrnFwPropInfo props[TRN_FWP_COUNT] = {
     [TRN_FWP_SRAM_CORRECTED] = {
         "ecc-sram-corrected", TRN_PROP_RUN_UINT, 0xffff, 0,
@@ -58,6 +63,12 @@ static const TrnFwPropInfo props[TRN_FWP_COUNT] = {
         "throttle", TRN_PROP_RUN_UINT, 10000, 0,
         "how far the clock is throttled, basis points; a notice to every core "
         "whose host asked for them" },
+    TEMP_PROP(TRN_FWP_TEMP_DIE, "die0", 45000),
+    TEMP_PROP(TRN_FWP_TEMP_DIE + 1, "die1", 45000),
+    TEMP_PROP(TRN_FWP_TEMP_HBM, "hbm0", 50000),
+    TEMP_PROP(TRN_FWP_TEMP_HBM + 1, "hbm1", 50000),
+    TEMP_PROP(TRN_FWP_TEMP_HBM + 2, "hbm2", 50000),
+    TEMP_PROP(TRN_FWP_TEMP_HBM + 3, "hbm3", 50000),
 
     [TRN_FWP_API_VERSION] = {
         "fw-api-version", TRN_PROP_START_UINT, 0xffff, 7,
@@ -180,6 +191,7 @@ static void trn_fw_prop_set(Object *obj, Visitor *v, const char *name,
         error_setg(errp, "'%s' cannot be set any more", name);
         return;
     }
+    trn_sensor_count_energy(d);
     d->fw_props.v[p] = value;
     trn_fw_prop_changed(d, p);
 }

@@ -265,7 +265,7 @@ static void trn_fw_doorbell(TrnDevice *d)
 
 /* --- Words ---------------------------------------------------------------- */
 
-static bool trn_fw_answers(TrnDevice *d)
+bool trn_fw_answers(TrnDevice *d)
 {
     return !trn_fw_prop(d, TRN_FWP_DEAD) && d->fw->phase != TRN_FW_BOOT &&
            trn_fw_device_up(d);
@@ -567,6 +567,7 @@ bool trn_fw_init(TrnDevice *d, Error **errp)
     fw = g_new0(TrnFw, 1);
     fw->dev = d;
     fw->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, trn_fw_timer, fw);
+    fw->energy_at_ns = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     d->fw = fw;
     return true;
 }
@@ -611,6 +612,7 @@ static int trn_fw_pre_save(void *opaque)
 {
     TrnFw *fw = opaque;
 
+    trn_sensor_count_energy(fw->dev);
     memcpy(fw->telemetry, fw->dev->fw_props.v, sizeof(fw->telemetry));
     fw->routing_id = fw->dev->routing_id;
     fw->serial = fw->dev->serial;
@@ -649,8 +651,8 @@ static int trn_fw_post_load(void *opaque, int version_id)
 
 const VMStateDescription vmstate_trn_fw = {
     .name = "trainium/fw",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .pre_save = trn_fw_pre_save,
     .post_load = trn_fw_post_load,
     .fields = (const VMStateField[]) {
@@ -671,6 +673,9 @@ const VMStateDescription vmstate_trn_fw = {
         VMSTATE_UINT64(metrics, TrnFw),
         VMSTATE_UINT64(device_resets, TrnFw),
         VMSTATE_UINT64(core_resets, TrnFw),
+        VMSTATE_UINT64(energy_uj, TrnFw),
+        VMSTATE_INT64(energy_at_ns, TrnFw),
+        VMSTATE_UINT32(energy_hi_latch, TrnFw),
         VMSTATE_UINT64_SUB_ARRAY(telemetry, TrnFw, 0, TRN_FWP_NUM_TELEMETRY),
         VMSTATE_END_OF_LIST()
     },

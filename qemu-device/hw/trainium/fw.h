@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Management firmware, shared by fw.c (MISC RAM, boot, reset), fw-mbox.c
- * (messages), fw-props.c (telemetry and faults) and hmp.c.
+ * (messages), fw-props.c (telemetry and faults), sensors.c and hmp.c.
  */
 #ifndef HW_TRAINIUM_FW_H
 #define HW_TRAINIUM_FW_H
@@ -36,6 +36,10 @@ struct TrnFw {
     /* since the cold reset */
     uint64_t messages, failed_messages, crc_errors, metrics;
     uint64_t device_resets, core_resets;
+    /* sensors.c: since the chip was made */
+    uint64_t energy_uj;
+    int64_t energy_at_ns;       /* up to when that was counted */
+    uint32_t energy_hi_latch;
     /* migration only */
     uint32_t routing_id;
     uint64_t serial;
@@ -53,7 +57,9 @@ typedef enum TrnFwProp {
     TRN_FWP_HEALTH,
     TRN_FWP_POWER,              /* one each for 2 dies */
     TRN_FWP_THROTTLE = TRN_FWP_POWER + 2,
-    TRN_FWP_NUM_TELEMETRY,
+    TRN_FWP_TEMP_DIE,           /* one each for 2 dies */
+    TRN_FWP_TEMP_HBM = TRN_FWP_TEMP_DIE + 2,    /* one each for 4 stacks */
+    TRN_FWP_NUM_TELEMETRY = TRN_FWP_TEMP_HBM + 4,
 
     TRN_FWP_API_VERSION = TRN_FWP_NUM_TELEMETRY,
     TRN_FWP_BUILD,
@@ -90,6 +96,13 @@ uint64_t trn_fw_prop_max(TrnFwProp p);
 /* fw.c */
 void trn_fw_prop_changed(TrnDevice *d, TrnFwProp p);
 const char *trn_fw_phase_name(unsigned phase);
+/* Does it answer the host, or does it boot, reset the device, or hang? */
+bool trn_fw_answers(TrnDevice *d);
+
+/* sensors.c */
+uint32_t trn_sensor_read(TrnDevice *d, uint32_t offset);
+/* Before the power changes, and before its state is saved */
+void trn_sensor_count_energy(TrnDevice *d);
 
 /* fw-mbox.c: answers what is in either mailbox; bounded work. */
 void trn_fw_mailbox(TrnDevice *d);
