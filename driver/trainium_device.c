@@ -432,6 +432,7 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 
 	init_rwsem(&tdev->reset_lock);
 	trn_events_init(tdev);
+	trn_telemetry_init(tdev);
 	INIT_WORK(&tdev->reset_work, trn_device_reset_work);
 	ret = drmm_mutex_init(&tdev->drm, &tdev->fw_lock);
 	if (ret)
@@ -501,6 +502,7 @@ void trn_device_fini(struct trn_device *tdev)
 		cancel_work_sync(&tdev->reset_work);
 	pci_clear_master(tdev->pdev);
 	trn_irq_fini(tdev);
+	trn_telemetry_fini(tdev);
 	trn_ring_test_fini(tdev);
 	if (tdev->routing_id_claimed)
 		xa_erase(&trn_chips, tdev->routing_id);

@@ -224,6 +224,11 @@ struct trn_device {
 	struct list_head subscriptions;
 	u64 events_posted;
 
+	/* telemetry (trainium_telemetry.c), touched by its work only */
+	struct delayed_work telemetry_work;
+	struct drm_trainium_query_telemetry telemetry;
+	bool telemetry_known;
+
 	/* recovery of engines (trainium_recover.c), on reset_wq */
 	struct work_struct recover_work;
 	DECLARE_BITMAP(recover_engines, TRN_MAX_ENGINES);
@@ -249,7 +254,6 @@ extern const struct dev_pm_ops trn_pm_ops;
 int trn_fw_wait_ready(struct trn_device *tdev);
 int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u64 map);
 u32 trn_fw_read(struct trn_device *tdev, u32 offset);
-int trn_fw_telemetry(struct trn_device *tdev, struct drm_trainium_query_telemetry *t);
 
 /* True when the device does not answer any more (surprise removal). */
 bool trn_device_gone(struct trn_device *tdev);
@@ -284,6 +288,20 @@ void trn_irq_disable_ring(struct trn_ring *ring);
 /* trainium_debugfs.c, trainium_sysfs.c */
 void trn_debugfs_init(struct trn_device *tdev);
 extern const struct attribute_group *trn_sysfs_groups[];
+
+/* trainium_telemetry.c, trainium_hwmon.c */
+int trn_telemetry_read(struct trn_device *tdev, struct drm_trainium_query_telemetry *t);
+void trn_telemetry_init(struct trn_device *tdev);
+void trn_telemetry_start(struct trn_device *tdev);
+void trn_telemetry_event(struct trn_device *tdev);
+void trn_telemetry_fini(struct trn_device *tdev);
+#if IS_ENABLED(CONFIG_HWMON)
+void trn_hwmon_init(struct trn_device *tdev);
+#else
+static inline void trn_hwmon_init(struct trn_device *tdev)
+{
+}
+#endif
 
 /* trainium_events.c */
 void trn_events_init(struct trn_device *tdev);

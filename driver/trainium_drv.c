@@ -81,7 +81,7 @@ static const struct drm_ioctl_desc trn_ioctls[] = {
 /*
  * Version history:
  *  1.0: first: queries, buffers, fenced queues, submit, reset
- *  1.1: events
+ *  1.1: events, sensors
  */
 static const struct drm_driver trn_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_COMPUTE_ACCEL | DRIVER_SYNCOBJ |
@@ -138,6 +138,9 @@ static int trn_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = drm_dev_register(&tdev->drm, 0);
 	if (ret)
 		goto err_queues;
+
+	trn_hwmon_init(tdev);
+	trn_telemetry_start(tdev);
 
 	drm_info(&tdev->drm,
 		 "%s, routing id %u, serial %016llx, firmware API %u, %u x %llu MiB HBM, %u engines, %u interrupt vectors\n",

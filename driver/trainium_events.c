@@ -20,8 +20,12 @@
 #include <drm/drm_drv.h>
 
 #include "trainium_queue.h"
+#include "trainium_trace.h"
 
-#define TRN_EVENT_TYPES		(BIT_ULL(TRAINIUM_EVENT_RESET) | BIT_ULL(TRAINIUM_EVENT_GONE))
+#define TRN_EVENT_TYPES \
+	(BIT_ULL(TRAINIUM_EVENT_RESET) | BIT_ULL(TRAINIUM_EVENT_GONE) | \
+	 BIT_ULL(TRAINIUM_EVENT_ECC) | BIT_ULL(TRAINIUM_EVENT_HEALTH) | \
+	 BIT_ULL(TRAINIUM_EVENT_THERMAL))
 
 #define TRN_EVENTS_CAPACITY	256u	/* the driver's choice */
 #define TRN_EVENTS_MAX_CAPACITY	4096u
@@ -90,6 +94,7 @@ void trn_event_post(struct trn_device *tdev, const struct trn_file *file,
 
 	spin_lock_irqsave(&tdev->events_lock, flags);
 	event->seqno = ++tdev->events_posted;
+	trace_trn_event(tdev, event);
 	list_for_each_entry(sub, &tdev->subscriptions, link) {
 		if (!(sub->types & BIT_ULL(event->type)) || (file && sub->file != file))
 			continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The management firmware: words of the MISC RAM, the reset handshake, and
- * telemetry. Every word reads as 0xdeadbeef while the firmware is not up.
+ * The management firmware: words of the MISC RAM and the reset handshake. Every
+ * word reads as 0xdeadbeef while the firmware is not up.
  */
 #include <linux/delay.h>
 #include <linux/io.h>
@@ -179,61 +179,4 @@ int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u64 map)
 unlock:
 	mutex_unlock(&tdev->fw_lock);
 	return ret;
-}
-
-/**
- * trn_fw_telemetry - what the firmware reports about the chip's state
- * @tdev: device, under drm_dev_enter()
- * @t: filled in
- *
- * Return: 0; -EAGAIN while the firmware is not up, -ENODEV when the device is
- * gone.
- */
-int trn_fw_telemetry(struct trn_device *tdev,
-		     struct drm_trainium_query_telemetry *t)
-{
-	bool split = tdev->fw_api_version >= TRN_FW_API_ECC_SPLIT;
-	unsigned int i;
-	u32 word;
-
-	memset(t, 0, sizeof(*t));
-	if (trn_device_gone(tdev))
-		return -ENODEV;
-
-	word = trn_fw_read(tdev, TRN_MISC_SRAM_ECC);
-	if (word == TRN_MISC_NOT_READY)
-		return -EAGAIN;
-	t->sram_ecc_corrected = word >> 16;
-	t->sram_ecc_uncorrected = word & 0xffff;
-
-	for (i = 0; i < tdev->hw->num_stacks; i++) {
-		word = trn_fw_read(tdev, TRN_MISC_HBM_ECC(i));
-		if (word == TRN_MISC_NOT_READY)
-			return -EAGAIN;
-		t->hbm_ecc_corrected[i] = word >> 16;
-		/* Newer firmware: 15:12 cannot be repaired, 11:0 can */
-		t->hbm_ecc_uncorrected[i] = split ?
-			((word >> 12) & 0xf) + (word & 0xfff) : word & 0xffff;
-	}
-
-	word = trn_fw_read(tdev, TRN_MISC_HBM_REPAIR);
-	if (word == TRN_MISC_NOT_READY)
-		return -EAGAIN;
-	t->hbm_repair_state = word & TRN_HBM_REPAIR_MASK;
-
-	t->health = trn_fw_read(tdev, TRN_MISC_HEALTH);
-	word = trn_fw_read(tdev, TRN_MISC_HEALTH_SEQ);
-	if (t->health == TRN_MISC_NOT_READY || word == TRN_MISC_NOT_READY)
-		return -EAGAIN;
-	t->heartbeat = (word & TRN_HEALTH_HEARTBEAT_MASK) >> TRN_HEALTH_HEARTBEAT_SHIFT;
-
-	if (tdev->fw_api_version < TRN_FW_API_POWER)
-		return 0;
-	for (i = 0; i < tdev->hw->num_dies; i++) {
-		word = trn_fw_read(tdev, TRN_MISC_POWER(i));
-		if (word == TRN_MISC_NOT_READY)
-			return -EAGAIN;
-		t->power_util[i] = word & TRN_POWER_UTIL_MASK;
-	}
-	return 0;
 }

@@ -29,6 +29,8 @@ static void trn_irq_event(struct trn_device *tdev, unsigned int vector,
 	unsigned int q;
 
 	trace_trn_irq(tdev, vector, id, pending);
+	if (id == TRN_EXT_ENGINE_DEVICE)
+		trn_telemetry_event(tdev);
 	if (id >= tdev->hw->num_engines)
 		return;
 	engine = &tdev->engines[id];

@@ -142,17 +142,6 @@ static void trn_query_limits(struct trn_device *tdev, struct drm_trainium_query_
 	l->alignment = 1;
 }
 
-static int trn_query_telemetry(struct trn_device *tdev, struct drm_trainium_query_telemetry *t)
-{
-	int idx, ret;
-
-	if (!drm_dev_enter(&tdev->drm, &idx))
-		return -ENODEV;
-	ret = trn_fw_telemetry(tdev, t);
-	drm_dev_exit(idx);
-	return ret;
-}
-
 static int trn_query(struct trn_device *tdev, struct trn_file *tfile, u32 type, u32 index,
 		     union trn_query *out)
 {
@@ -178,7 +167,7 @@ static int trn_query(struct trn_device *tdev, struct trn_file *tfile, u32 type, 
 		trn_query_limits(tdev, &out->limits);
 		return 0;
 	case TRAINIUM_QUERY_TELEMETRY:
-		return trn_query_telemetry(tdev, &out->telemetry);
+		return trn_telemetry_read(tdev, &out->telemetry);
 	}
 	return -EINVAL;
 }

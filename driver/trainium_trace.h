@@ -11,6 +11,7 @@
 struct trn_device;
 struct trn_engine;
 struct trn_ring;
+struct drm_trainium_event;
 
 TRACE_EVENT(trn_submit,
 	    TP_PROTO(struct trn_device *tdev, u32 queue, u64 seqno, u32 ops, u64 bytes),
@@ -126,6 +127,25 @@ TRACE_EVENT(trn_reset,
 	    TP_printk("%s %s %u: %s, result %d",
 		      __get_str(dev), __get_str(scope), __entry->index,
 		      __get_str(why), __entry->error)
+);
+
+TRACE_EVENT(trn_event,
+	    TP_PROTO(struct trn_device *tdev, const struct drm_trainium_event *event),
+	    TP_ARGS(tdev, event),
+	    TP_STRUCT__entry(__string(dev, dev_name(tdev->drm.dev))
+			     __field(u64, seqno)
+			     __field(u32, type)
+			     __array(u64, data, 4)
+			     ),
+	    TP_fast_assign(__assign_str(dev);
+			   __entry->seqno = event->seqno;
+			   __entry->type = event->type;
+			   memcpy(__entry->data, event->data, sizeof(event->data));
+			   ),
+	    TP_printk("%s event %llu type %u data %#llx %#llx %#llx %#llx",
+		      __get_str(dev), __entry->seqno, __entry->type,
+		      __entry->data[0], __entry->data[1], __entry->data[2],
+		      __entry->data[3])
 );
 
 #endif

@@ -255,8 +255,18 @@ struct drm_trainium_query_limits {
 	__u32 pad;
 };
 
+/** What is known of struct drm_trainium_query_telemetry; the rest is 0 */
+#define TRAINIUM_TELEMETRY_POWER_UTIL	(1u << 0)	/* power_util */
+#define TRAINIUM_TELEMETRY_HEALTH	(1u << 1)	/* health, heartbeat */
+#define TRAINIUM_TELEMETRY_REPAIRABLE	(1u << 2)	/* hbm_ecc_repairable */
+#define TRAINIUM_TELEMETRY_SENSORS	(1u << 3)	/* throttle and all that follows */
+
+#define TRAINIUM_MAX_TEMPERATURES	16
+
 /**
  * struct drm_trainium_query_telemetry - what the firmware reports
+ *
+ * -ETIME while the firmware does not answer.
  */
 struct drm_trainium_query_telemetry {
 	/** @sram_ecc_corrected: on-chip memory */
@@ -265,7 +275,7 @@ struct drm_trainium_query_telemetry {
 	__u32 sram_ecc_uncorrected;
 	/** @hbm_ecc_corrected: per stack */
 	__u32 hbm_ecc_corrected[8];
-	/** @hbm_ecc_uncorrected: per stack */
+	/** @hbm_ecc_uncorrected: per stack, those that can be repaired included */
 	__u32 hbm_ecc_uncorrected[8];
 	/** @hbm_repair_state: 0 none, 1 pending, 2 failed */
 	__u32 hbm_repair_state;
@@ -277,6 +287,28 @@ struct drm_trainium_query_telemetry {
 	__u32 power_util[4];
 	/** @pad: zero */
 	__u32 pad;
+	/** @valid: TRAINIUM_TELEMETRY_* (this and all that follows: since 1.1) */
+	__u32 valid;
+	/** @throttle: how far the clock is throttled, hundredths of a percent */
+	__u32 throttle;
+	/** @hbm_ecc_repairable: per stack, of the uncorrected those that can be repaired */
+	__u32 hbm_ecc_repairable[8];
+	/** @power_uw: power of the chip, microwatts */
+	__u64 power_uw;
+	/** @power_max_uw: power at full utilisation, microwatts */
+	__u64 power_max_uw;
+	/** @energy_uj: since power-on, microjoules */
+	__u64 energy_uj;
+	/** @num_dies: temperatures of dies */
+	__u32 num_dies;
+	/** @num_stacks: temperatures of stacks */
+	__u32 num_stacks;
+	/** @temperature_max: from here on the chip throttles, thousandths of a degree Celsius */
+	__s32 temperature_max;
+	/** @temperature_crit: from here on it may be damaged */
+	__s32 temperature_crit;
+	/** @temperature: of the dies, then of the stacks, thousandths of a degree Celsius */
+	__s32 temperature[TRAINIUM_MAX_TEMPERATURES];
 };
 
 /** Placement of struct drm_trainium_bo_create */
@@ -522,6 +554,12 @@ enum drm_trainium_event_type {
 	TRAINIUM_EVENT_RESET = 0,
 	/** @TRAINIUM_EVENT_GONE: the device was removed; no event comes after it */
 	TRAINIUM_EVENT_GONE = 1,
+	/** @TRAINIUM_EVENT_ECC: memory errors, or a new state of HBM repair */
+	TRAINIUM_EVENT_ECC = 2,
+	/** @TRAINIUM_EVENT_HEALTH: the health bits have changed */
+	TRAINIUM_EVENT_HEALTH = 3,
+	/** @TRAINIUM_EVENT_THERMAL: an alarm of power or temperature begins or ends */
+	TRAINIUM_EVENT_THERMAL = 4,
 };
 
 /**
@@ -556,6 +594,81 @@ struct drm_trainium_event_reset {
 	__u64 reset_count;
 };
 
+/** On-chip memory, in the place of an HBM stack */
+#define TRAINIUM_ECC_SRAM	0xffffffffu
+
+/**
+ * enum drm_trainium_ecc_kind - what is counted
+ */
+enum drm_trainium_ecc_kind {
+	/** @TRAINIUM_ECC_CORRECTED: errors that did no harm */
+	TRAINIUM_ECC_CORRECTED = 0,
+	/** @TRAINIUM_ECC_UNCORRECTED: data were lost */
+	TRAINIUM_ECC_UNCORRECTED = 1,
+	/** @TRAINIUM_ECC_REPAIRABLE: data were lost, the memory can be repaired */
+	TRAINIUM_ECC_REPAIRABLE = 2,
+	/** @TRAINIUM_ECC_REPAIR: state of repair, see hbm_repair_state */
+	TRAINIUM_ECC_REPAIR = 3,
+};
+
+/**
+ * struct drm_trainium_event_ecc - TRAINIUM_EVENT_ECC
+ */
+struct drm_trainium_event_ecc {
+	/** @stack: HBM stack, or TRAINIUM_ECC_SRAM; 0 for TRAINIUM_ECC_REPAIR */
+	__u32 stack;
+	/** @kind: enum drm_trainium_ecc_kind */
+	__u32 kind;
+	/** @count: as it is now; the state of repair for TRAINIUM_ECC_REPAIR */
+	__u64 count;
+	/** @before: as it was before */
+	__u64 before;
+	/** @pad: zero */
+	__u64 pad;
+};
+
+/**
+ * struct drm_trainium_event_health - TRAINIUM_EVENT_HEALTH
+ */
+struct drm_trainium_event_health {
+	/** @health: health bits now, 0 = healthy */
+	__u32 health;
+	/** @before: as they were before */
+	__u32 before;
+	/** @pad: zero */
+	__u64 pad[3];
+};
+
+/**
+ * enum drm_trainium_alarm - what is too much
+ */
+enum drm_trainium_alarm {
+	/** @TRAINIUM_ALARM_THROTTLE: the firmware throttles the chip */
+	TRAINIUM_ALARM_THROTTLE = 0,
+	/** @TRAINIUM_ALARM_TEMP_MAX: so hot that it throttles */
+	TRAINIUM_ALARM_TEMP_MAX = 1,
+	/** @TRAINIUM_ALARM_TEMP_CRIT: so hot that it may be damaged */
+	TRAINIUM_ALARM_TEMP_CRIT = 2,
+};
+
+/**
+ * struct drm_trainium_event_thermal - TRAINIUM_EVENT_THERMAL
+ */
+struct drm_trainium_event_thermal {
+	/** @alarm: enum drm_trainium_alarm */
+	__u32 alarm;
+	/** @sensor: index in temperature of struct drm_trainium_query_telemetry, else 0 */
+	__u32 sensor;
+	/** @on: 1 it begins, 0 it ends */
+	__u32 on;
+	/** @pad: zero */
+	__u32 pad;
+	/** @value: throttling or temperature, as in the query */
+	__s64 value;
+	/** @limit: the alarm is on from here */
+	__s64 limit;
+};
+
 /**
  * struct drm_trainium_event - what read() of a subscription returns
  *
@@ -579,6 +692,12 @@ struct drm_trainium_event {
 	union {
 		/** @reset: TRAINIUM_EVENT_RESET */
 		struct drm_trainium_event_reset reset;
+		/** @ecc: TRAINIUM_EVENT_ECC */
+		struct drm_trainium_event_ecc ecc;
+		/** @health: TRAINIUM_EVENT_HEALTH */
+		struct drm_trainium_event_health health;
+		/** @thermal: TRAINIUM_EVENT_THERMAL */
+		struct drm_trainium_event_thermal thermal;
 		/** @data: room for all of them */
 		__u64 data[4];
 	};
