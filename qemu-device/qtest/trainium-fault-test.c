@@ -431,7 +431,6 @@ static void expect_gone(TqChip *c)
     g_assert_cmphex(tq_misc_read(c, 0x24), ==, 0xffffffff);
     g_assert_cmphex(tq_ereg(c, 128, 0x200), ==, 0xffffffff);
     g_assert_cmphex(tq_xread(c, 0), ==, 0xffffffff);
-    g_assert_cmphex(tq_xread(c, 0xc000), ==, 0xffffffff);
     g_assert_cmphex(qtest_readl(c->qts, c->bar4 + 0x1000), ==, 0xffffffff);
     /* SBUF of core 0 */
     g_assert_cmphex(tq_read(c, 0xd0000000), ==, 0xffffffff);

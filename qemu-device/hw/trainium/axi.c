@@ -355,6 +355,9 @@ static uint64_t bar0_read(void *opaque, hwaddr offset, unsigned size)
     uint32_t value = 0;
     TrnTarget t;
 
+    if (unlikely(d->gone)) {
+        return UINT32_MAX;
+    }
     if (bar0_resolve(d, offset, &t)) {
         if (likely(!d->fault_window) || !trn_fault_window(d, &t, &value)) {
             value = t.block->read(d, t.index, t.addr);
@@ -374,6 +377,9 @@ static void bar0_write(void *opaque, hwaddr offset, uint64_t value,
     TrnTarget t;
 
     trace_trn_bar0_write(d->routing_id, offset, value);
+    if (unlikely(d->gone)) {
+        return;
+    }
     if (bar0_resolve(d, offset, &t)) {
         if (likely(!d->fault_window) || !trn_fault_window(d, &t, &unused)) {
             t.block->write(d, t.index, t.addr, value);

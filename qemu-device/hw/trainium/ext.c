@@ -24,6 +24,9 @@ static uint64_t ext_read(void *opaque, hwaddr offset, unsigned size)
 {
     TrnDevice *d = opaque;
 
+    if (d->gone) {
+        return UINT32_MAX;
+    }
     if (offset >= TRN_EXT_ROUTE && offset < ROUTE_END) {
         return d->route[(offset - TRN_EXT_ROUTE) / 4];
     }
@@ -66,6 +69,9 @@ static void ext_write(void *opaque, hwaddr offset, uint64_t value,
 {
     TrnDevice *d = opaque;
 
+    if (d->gone) {
+        return;
+    }
     if (offset >= TRN_EXT_ROUTE && offset < ROUTE_END) {
         d->route[(offset - TRN_EXT_ROUTE) / 4] = value;
         return;

@@ -64,7 +64,8 @@ struct TrnFault {
     uint32_t irq_lose, irq_storm;
     QEMUTimer *storm, *gone_timer;
     uint32_t gone_ms;
-    MemoryRegion gone[3];       /* over the BARs while the chip is gone */
+    /* Over each window to memory while the chip is gone */
+    MemoryRegion gone[TRN_MAX_STACKS + TRN_MAX_CORES];
     bool window;                /* fault-window=on */
     MemoryRegion window_mr;
     char text[TRN_EXT_FAULT_TEXT_SIZE + 1];
@@ -579,8 +580,11 @@ static const MemoryRegionOps gone_ops = {
 };
 
 /*
- * All reads are ones, in the configuration space, too. When the chip comes
- * back it is one that was just plugged in: its BARs have no addresses.
+ * All reads are ones, in the configuration space, too. Registers look at
+ * TrnDevice.gone; windows to memory are covered, one by one and each as a
+ * whole: a vCPU may still use the old map for a while, in which the number of
+ * a section has to be of the same one. When the chip comes back it is one that
+ * was just plugged in: its BARs have no addresses.
  */
 static void gone_set(TrnFault *f, bool gone)
 {
@@ -604,6 +608,15 @@ static void gone_set(TrnFault *f, bool gone)
     if (!gone) {
         pci_device_reset(PCI_DEVICE(d));
     }
+}
+
+static void gone_init(TrnFault *f, unsigned i, MemoryRegion *window)
+{
+    memory_region_init_io(&f->gone[i], OBJECT(f->dev), &gone_ops, f,
+                          "trainium-gone", memory_region_size(window));
+    memory_region_set_enabled(&f->gone[i], false);
+    memory_region_add_subregion_overlap(window->container, window->addr,
+                                        &f->gone[i], 10);
 }
 
 static void gone_timer(void *opaque)
@@ -746,6 +759,9 @@ static uint64_t window_read(void *opaque, hwaddr offset, unsigned size)
 {
     TrnFault *f = opaque;
 
+    if (f->dev->gone) {
+        return UINT32_MAX;
+    }
     return offset == TRN_EXT_FAULT_STATUS - TRN_EXT_FAULT ? f->status : 0;
 }
 
@@ -754,6 +770,9 @@ static void window_write(void *opaque, hwaddr offset, uint64_t value,
 {
     TrnFault *f = opaque;
 
+    if (f->dev->gone) {
+        return;
+    }
     if (offset < TRN_EXT_FAULT_TEXT_SIZE) {
         stl_le_p(f->text + offset, value);
     } else if (offset == TRN_EXT_FAULT_GO - TRN_EXT_FAULT) {
@@ -803,7 +822,6 @@ void trn_fault_instance_init(TrnDevice *d)
 bool trn_fault_init(TrnDevice *d, Error **errp)
 {
     TrnFault *f = d->fault;
-    MemoryRegion *bar[] = { &d->bar0, d->ext ? &d->bar2 : NULL, &d->bar4 };
     unsigned i;
 
     if (f->window && !d->ext) {
@@ -815,13 +833,11 @@ bool trn_fault_init(TrnDevice *d, Error **errp)
                               "trainium-faults", TRN_EXT_FAULT_SIZE);
         memory_region_add_subregion(&d->bar2, TRN_EXT_FAULT, &f->window_mr);
     }
-    for (i = 0; i < ARRAY_SIZE(bar); i++) {
-        if (bar[i]) {
-            memory_region_init_io(&f->gone[i], OBJECT(d), &gone_ops, f,
-                                  "trainium-gone", memory_region_size(bar[i]));
-            memory_region_set_enabled(&f->gone[i], false);
-            memory_region_add_subregion_overlap(bar[i], 0, &f->gone[i], 10);
-        }
+    for (i = 0; i < d->gen->num_stacks; i++) {
+        gone_init(f, i, &d->hbm_window[i]);
+    }
+    for (i = 0; i < d->gen->num_cores; i++) {
+        gone_init(f, TRN_MAX_STACKS + i, &d->core[i].sbuf);
     }
     return true;
 }
