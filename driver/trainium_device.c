@@ -11,7 +11,6 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
-#include <linux/kobject.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/pci.h>
@@ -223,7 +222,7 @@ static int trn_device_test(struct trn_device *tdev)
 	bool works;
 
 	mutex_lock(&engine->lock);
-	works = trn_ring_test(engine);
+	works = trn_ring_test(engine, 0);
 	mutex_unlock(&engine->lock);
 	if (works)
 		return 0;
@@ -231,13 +230,33 @@ static int trn_device_test(struct trn_device *tdev)
 	return -EIO;
 }
 
-/* From a device in any state to one whose engines work. */
-static int trn_device_bring_up(struct trn_device *tdev)
+/* A reset without the firmware's help, after which it boots. */
+static int trn_device_flr(struct trn_device *tdev)
+{
+	struct pci_dev *pdev = tdev->pdev;
+	int ret;
+
+	drm_warn(&tdev->drm, "firmware does not reset the device, trying a function-level reset\n");
+	pci_save_state(pdev);
+	ret = pcie_reset_flr(pdev, PCI_RESET_DO_RESET);
+	pci_restore_state(pdev);
+	/* What a slot reset restores */
+	pci_save_state(pdev);
+	return ret ?: trn_fw_wait_boot(tdev);
+}
+
+/*
+ * From a device in any state to one whose engines work.
+ * @boots: the chip may have been powered on just now
+ */
+static int trn_device_bring_up(struct trn_device *tdev, bool boots)
 {
 	unsigned int i;
 	int ret;
 
-	ret = trn_fw_request_reset(tdev, TRN_RESET_DEVICE, 0);
+	ret = trn_fw_request_reset(tdev, TRN_RESET_DEVICE, 0, boots);
+	if (ret == -ETIMEDOUT && !pcie_reset_flr(tdev->pdev, PCI_RESET_PROBE))
+		ret = trn_device_flr(tdev);
 	if (ret)
 		return ret;
 
@@ -254,19 +273,6 @@ static int trn_device_bring_up(struct trn_device *tdev)
 	if (trn_device_gone(tdev))
 		return -ENODEV;
 	return trn_device_test(tdev);
-}
-
-/* Tells user space. Allocates memory, so not while a lock of jobs is held. */
-static void trn_device_uevent(struct trn_device *tdev, int err)
-{
-	char count[40];
-	char *env[3] = { };
-
-	env[0] = err ? "WEDGED=rebind,bus-reset" : "RESET=device";
-	env[1] = count;
-	snprintf(count, sizeof(count), "RESET_COUNT=%llu",
-		 (u64)atomic64_read(&tdev->reset_count));
-	kobject_uevent_env(&tdev->drm.accel->kdev->kobj, KOBJ_CHANGE, env);
 }
 
 /**
@@ -315,19 +321,21 @@ static void trn_device_stop(struct trn_device *tdev, int err)
 /* Brings a stopped device back; reset_lock is held for writing. */
 static int trn_device_start(struct trn_device *tdev, u32 cause, const char *why)
 {
+	/* Power is lost in system sleep, and by what PCI resets. */
+	bool boots = cause == TRAINIUM_CAUSE_RESUME || cause == TRAINIUM_CAUSE_PCI;
 	ktime_t begin = ktime_get();
 	int ret;
 
-	ret = trn_device_bring_up(tdev);
-	trace_trn_reset(tdev, "device", 0, why, ret);
+	ret = trn_device_bring_up(tdev, boots);
 	if (!ret)
 		atomic64_inc(&tdev->reset_count);
-	trn_event_reset(tdev, TRAINIUM_RESET_DEVICE, 0, cause, ret, begin);
+	else
+		WRITE_ONCE(tdev->broken, -ENODEV);
+	trn_report_reset(tdev, TRAINIUM_RESET_DEVICE, 0, cause, ret, begin);
 	if (ret) {
 		drm_err(&tdev->drm,
 			"device reset (%s) failed (error %d): jobs are refused; reset again or rebind the driver\n",
 			why, ret);
-		WRITE_ONCE(tdev->broken, -ENODEV);
 		return ret;
 	}
 
@@ -359,7 +367,6 @@ int trn_device_reset(struct trn_device *tdev, u32 cause, const char *why)
 	trn_device_stop(tdev, trn_device_gone(tdev) ? -ENODEV : -ECANCELED);
 	ret = trn_device_start(tdev, cause, why);
 	trn_device_release(tdev);
-	trn_device_uevent(tdev, ret);
 	drm_dev_exit(idx);
 	return ret;
 }
@@ -433,6 +440,9 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	init_rwsem(&tdev->reset_lock);
 	trn_events_init(tdev);
 	trn_telemetry_init(tdev);
+	ret = trn_reports_init(tdev);
+	if (ret)
+		return ret;
 	INIT_WORK(&tdev->reset_work, trn_device_reset_work);
 	ret = drmm_mutex_init(&tdev->drm, &tdev->fw_lock);
 	if (ret)
@@ -486,7 +496,7 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	if (ret)
 		return ret;
 
-	ret = trn_device_bring_up(tdev);
+	ret = trn_device_bring_up(tdev, true);
 	if (ret)
 		drm_err(&tdev->drm, "device reset at probe failed (error %d)\n", ret);
 	return ret;
@@ -503,6 +513,7 @@ void trn_device_fini(struct trn_device *tdev)
 	pci_clear_master(tdev->pdev);
 	trn_irq_fini(tdev);
 	trn_telemetry_fini(tdev);
+	trn_reports_fini(tdev);
 	trn_ring_test_fini(tdev);
 	if (tdev->routing_id_claimed)
 		xa_erase(&trn_chips, tdev->routing_id);
@@ -518,6 +529,8 @@ void trn_device_fini(struct trn_device *tdev)
  */
 void trn_device_unplug(struct trn_device *tdev)
 {
+	/* A reset that waits for the firmware would hold up the next line. */
+	WRITE_ONCE(tdev->leaving, true);
 	/* After both no ioctl and no work touches registers any more. */
 	drm_dev_unplug(&tdev->drm);
 	trn_device_hold(tdev);
@@ -562,15 +575,14 @@ static void trn_pci_reset_prepare(struct pci_dev *pdev)
 static void trn_pci_reset_done(struct pci_dev *pdev)
 {
 	struct trn_device *tdev = pci_get_drvdata(pdev);
-	int idx, ret;
+	int idx;
 
 	if (!drm_dev_enter(&tdev->drm, &idx)) {
 		trn_device_release(tdev);
 		return;
 	}
-	ret = trn_device_start(tdev, TRAINIUM_CAUSE_PCI, "function-level reset");
+	trn_device_start(tdev, TRAINIUM_CAUSE_PCI, "function-level reset");
 	trn_device_release(tdev);
-	trn_device_uevent(tdev, ret);
 	drm_dev_exit(idx);
 }
 

@@ -46,9 +46,11 @@
 #define TRN_MAX_ROUTING_IDS 64
 
 struct trn_device;
+struct trn_dump;			/* trainium_coredump.c */
 struct trn_engine;
 struct trn_file;			/* trainium_queue.h */
 struct trn_queue;
+struct trn_reports;			/* trainium_report.c */
 struct trn_ring;			/* trainium_ring.h */
 
 /* A part of BAR0 that is mapped; the whole BAR would be 4 GiB of mappings. */
@@ -128,6 +130,8 @@ struct trn_engine {
 	struct mutex lock;
 	/** @rings_used: bit q: queue pair q is taken */
 	u32 rings_used;
+	/** @hung: queue pairs to bring back; trn_device.reset_lock for write */
+	u32 hung;
 	/**
 	 * @irq_lock: protects @ring. The interrupt handler calls the owner of
 	 * a ring under it, so a ring that was taken out is not in use by a
@@ -202,8 +206,13 @@ struct trn_device {
 	bool held;			/* reset_lock is, for writing */
 	atomic64_t reset_count;
 	int broken;			/* 0, or the error for jobs: a reset failed or runs */
+	bool leaving;			/* unbind or shutdown: nobody waits for firmware */
 	struct workqueue_struct *reset_wq;
 	struct work_struct reset_work;
+
+	/* reports of failures (trainium_report.c, trainium_coredump.c) */
+	struct trn_reports *reports;
+	struct trn_dump *dump;
 
 	/* buffers with a mapping for DMA (trainium_gem.c) */
 	struct mutex bos_lock;
@@ -251,8 +260,9 @@ extern const struct pci_error_handlers trn_pci_error_handlers;
 extern const struct dev_pm_ops trn_pm_ops;
 
 /* trainium_fw.c */
+int trn_fw_wait_boot(struct trn_device *tdev);
 int trn_fw_wait_ready(struct trn_device *tdev);
-int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u64 map);
+int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u64 map, bool boots);
 u32 trn_fw_read(struct trn_device *tdev, u32 offset);
 
 /* True when the device does not answer any more (surprise removal). */
@@ -302,6 +312,18 @@ static inline void trn_hwmon_init(struct trn_device *tdev)
 {
 }
 #endif
+
+/* trainium_report.c */
+int trn_reports_init(struct trn_device *tdev);
+void trn_reports_fini(struct trn_device *tdev);
+void trn_report_reset(struct trn_device *tdev, u32 scope, u32 index, u32 cause, int error,
+		      ktime_t begin);
+void trn_report_fault(const struct trn_ring *ring, u32 queue, u64 seqno, u32 reason, u64 cause);
+
+/* trainium_coredump.c */
+int trn_dump_init(struct trn_device *tdev);
+void trn_dump_fini(struct trn_device *tdev);
+void trn_dump_take(const struct trn_ring *ring, u32 queue, u64 seqno, u32 reason);
 
 /* trainium_events.c */
 void trn_events_init(struct trn_device *tdev);

@@ -19,6 +19,8 @@ MODULE_PARM_DESC(fw_timeout_ms, "How long the firmware may take to boot, or for 
 
 /* A core reset is less work. */
 #define TRN_FW_CORE_RESET_PART	3
+/* Firmware that runs answers; one that is silent for so long has died. */
+#define TRN_FW_ALIVE_MS		1000u
 
 /* Polls start this fine and get slower up to the second value. */
 #define TRN_FW_POLL_MIN_US	100
@@ -61,6 +63,12 @@ static bool trn_fw_is(enum trn_fw_state state, u32 status, u32 id)
 	       (state == TRN_FW_ANSWERS || !(status & TRN_STATUS_NOT_READY));
 }
 
+/* Nobody wants the answer any more, or there is nobody to give it. */
+static bool trn_fw_give_up(struct trn_device *tdev)
+{
+	return READ_ONCE(tdev->leaving) || pci_channel_offline(tdev->pdev);
+}
+
 static int trn_fw_wait(struct trn_device *tdev, enum trn_fw_state state,
 		       unsigned int timeout_ms)
 {
@@ -82,6 +90,8 @@ static int trn_fw_wait(struct trn_device *tdev, enum trn_fw_state state,
 		} else if (trn_fw_is(state, status, id)) {
 			return 0;
 		}
+		if (trn_fw_give_up(tdev))
+			return -ENODEV;
 		if (last) {
 			drm_err(&tdev->drm,
 				"firmware is not ready after %u ms: status register %#x = %#010x, routing id %#010x\n",
@@ -95,6 +105,17 @@ static int trn_fw_wait(struct trn_device *tdev, enum trn_fw_state state,
 }
 
 /**
+ * trn_fw_wait_boot - wait for the firmware of a chip that was just powered on
+ * @tdev: device
+ *
+ * Return: 0, -ETIMEDOUT, or -ENODEV when the device does not answer.
+ */
+int trn_fw_wait_boot(struct trn_device *tdev)
+{
+	return trn_fw_wait(tdev, TRN_FW_READY, READ_ONCE(fw_timeout_ms));
+}
+
+/**
  * trn_fw_wait_ready - wait for the firmware and read what never changes
  * @tdev: device
  *
@@ -104,7 +125,7 @@ int trn_fw_wait_ready(struct trn_device *tdev)
 {
 	int ret;
 
-	ret = trn_fw_wait(tdev, TRN_FW_READY, READ_ONCE(fw_timeout_ms));
+	ret = trn_fw_wait_boot(tdev);
 	if (ret)
 		return ret;
 
@@ -136,7 +157,7 @@ static int trn_fw_reset_once(struct trn_device *tdev, u32 kind, u64 map,
 
 		if (!word)
 			return 0;
-		if (word == ~0u && trn_device_gone(tdev))
+		if ((word == ~0u && trn_device_gone(tdev)) || trn_fw_give_up(tdev))
 			return -ENODEV;
 		if (last) {
 			drm_warn(&tdev->drm,
@@ -154,10 +175,11 @@ static int trn_fw_reset_once(struct trn_device *tdev, u32 kind, u64 map,
  * @tdev: device, under drm_dev_enter()
  * @kind: TRN_RESET_DEVICE or TRN_RESET_CORE
  * @map: for cores: what to reset, from trn_hw.core_map() or engine_bit()
+ * @boots: the chip may have been powered on just now
  *
  * Return: 0 when the firmware is ready again; -ETIMEDOUT or -ENODEV.
  */
-int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u64 map)
+int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u64 map, bool boots)
 {
 	unsigned int timeout_ms = READ_ONCE(fw_timeout_ms);
 	int ret;
@@ -166,8 +188,9 @@ int trn_fw_request_reset(struct trn_device *tdev, u32 kind, u64 map)
 		timeout_ms /= TRN_FW_CORE_RESET_PART;
 
 	mutex_lock(&tdev->fw_lock);
-	/* After a function-level reset it boots, and writes would be lost. */
-	ret = trn_fw_wait(tdev, TRN_FW_ANSWERS, timeout_ms);
+	/* While it boots, writes would be lost. */
+	ret = trn_fw_wait(tdev, TRN_FW_ANSWERS,
+			  boots ? timeout_ms : min(timeout_ms, TRN_FW_ALIVE_MS));
 	if (ret)
 		goto unlock;
 	ret = trn_fw_reset_once(tdev, kind, map, timeout_ms / 2);

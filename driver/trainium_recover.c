@@ -242,11 +242,8 @@ static void trn_recover(struct trn_device *tdev, unsigned long *engines)
 	unsigned int i;
 
 	lockdep_assert_held_write(&tdev->reset_lock);
-	for_each_set_bit(i, engines, tdev->hw->num_engines) {
-		int ret = trn_engine_recover(&tdev->engines[i]);
-
-		trace_trn_reset(tdev, "engine", i, "recovery", ret);
-	}
+	for_each_set_bit(i, engines, tdev->hw->num_engines)
+		trn_engine_recover(&tdev->engines[i]);
 	trn_queues_recover(tdev);
 }
 
@@ -265,11 +262,13 @@ void trn_queue_ring_lost(struct trn_ring *ring)
 }
 
 /* The oldest job of a queue has to answer for it. The queue's lock is held. */
-static void trn_queue_blame(struct trn_queue *q, struct trn_engine *engine, u32 reason,
-			    u64 cause)
+static void trn_queue_blame(struct trn_queue *q, struct trn_ring *ring, u32 reason, u64 cause)
 {
 	struct trn_slot *slot = trn_slot(q, q->completed + 1);
+	struct trn_engine *engine = ring->engine;
 
+	engine->hung |= BIT(ring->index);
+	trn_report_fault(ring, q->id, slot->seqno, reason, cause);
 	drm_err(&q->tdev->drm,
 		"queue %u: job %llu %s on engine %u (causes m2s %#x, s2m %#x)\n",
 		q->id, slot->seqno,
@@ -346,7 +345,7 @@ static void trn_engine_blame(struct trn_engine *engine, u64 cause)
 
 			slot->suspect = true;
 			if (blame)
-				trn_queue_blame(q, engine, TRAINIUM_REASON_ABORT, cause);
+				trn_queue_blame(q, q->ring[r], TRAINIUM_REASON_ABORT, cause);
 		}
 		mutex_unlock(&q->lock);
 	}
@@ -359,7 +358,7 @@ static void trn_engine_blame(struct trn_engine *engine, u64 cause)
 static void trn_queue_collect(struct trn_queue *q, unsigned long *engines)
 {
 	struct trn_device *tdev = q->tdev;
-	struct trn_engine *engine = NULL;
+	struct trn_ring *stuck = NULL;
 	unsigned long rings;
 	unsigned int r;
 	u64 cause;
@@ -370,28 +369,29 @@ static void trn_queue_collect(struct trn_queue *q, unsigned long *engines)
 	if (trn_queue_progress(q) == q->watched) {
 		rings = trn_queue_stuck_rings(q);
 		for_each_set_bit(r, &rings, q->num_rings) {
-			engine = q->ring[r]->engine;
-			__set_bit(engine->id, engines);
+			stuck = q->ring[r];
+			stuck->engine->hung |= BIT(stuck->index);
+			__set_bit(stuck->engine->id, engines);
 		}
 	}
 	q->watched_at = jiffies;
 	mutex_unlock(&q->lock);
-	if (!engine)
+	if (!stuck)
 		return;
 
 	mutex_lock(&tdev->queues_lock);
 	for_each_set_bit(i, engines, TRN_MAX_ENGINES) {
 		if (trn_engine_aborted(&tdev->engines[i], &cause)) {
 			trn_engine_blame(&tdev->engines[i], cause);
-			engine = NULL;
+			stuck = NULL;
 		}
 	}
 	mutex_unlock(&tdev->queues_lock);
 
-	if (engine) {
+	if (stuck) {
 		mutex_lock(&q->lock);
 		if (q->completed != q->started)
-			trn_queue_blame(q, engine, TRAINIUM_REASON_TIMEOUT, 0);
+			trn_queue_blame(q, stuck, TRAINIUM_REASON_TIMEOUT, 0);
 		mutex_unlock(&q->lock);
 	}
 }
@@ -424,17 +424,19 @@ unlock:
 /*
  * No marker was reached for a while: what do the engines say? Markers can be
  * far apart, and not all that stops an engine interrupts. The lock is held.
+ * A device that is gone says nothing, and time will not change that.
  */
 static bool trn_queue_is_stuck(struct trn_queue *q)
 {
 	unsigned long rings = trn_queue_stuck_rings(q);
-	bool aborted = false;
+	bool aborted;
 	u64 position = 0;
 	unsigned int r;
 	int idx;
 
 	if (!drm_dev_enter(q->drm, &idx))
 		return false;
+	aborted = trn_device_gone(q->tdev);
 	for_each_set_bit(r, &rings, q->num_rings) {
 		position += trn_ring_position(q->ring[r]);
 		aborted |= trn_engine_aborted(q->ring[r]->engine, NULL);

@@ -301,13 +301,14 @@ void trn_ring_test_fini(struct trn_device *tdev)
 }
 
 /**
- * trn_ring_test - does an engine move data?
- * @engine: the engine, all of its queue pairs stopped; its lock is held
+ * trn_ring_test - does a queue pair move data?
+ * @engine: the engine, its lock is held
+ * @index: the queue pair, which is stopped
  *
- * A single marker through queue pair 0, whose owner starts it anew after.
- * An engine that cannot reach the host is not tested.
+ * A single marker; the owner of the queue pair starts it anew after. An engine
+ * that cannot reach the host is not tested.
  */
-bool trn_ring_test(struct trn_engine *engine)
+bool trn_ring_test(struct trn_engine *engine, unsigned int index)
 {
 	struct trn_device *tdev = engine->tdev;
 	struct trn_ring *ring = tdev->test_ring;
@@ -318,7 +319,7 @@ bool trn_ring_test(struct trn_engine *engine)
 		return true;
 
 	mutex_lock(&tdev->test_lock);
-	trn_ring_place(ring, engine, 0);
+	trn_ring_place(ring, engine, index);
 	trn_ring_empty(ring);
 	trn_ring_start(ring);
 	number = trn_ring_marker(ring, false);

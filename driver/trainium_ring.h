@@ -100,7 +100,7 @@ void trn_ring_destroy(struct trn_ring *ring);
 void trn_ring_stop(struct trn_ring *ring);
 int trn_ring_test_init(struct trn_device *tdev);
 void trn_ring_test_fini(struct trn_device *tdev);
-bool trn_ring_test(struct trn_engine *engine);
+bool trn_ring_test(struct trn_engine *engine, unsigned int index);
 int trn_ring_reset(struct trn_ring *ring);
 u32 trn_ring_position(const struct trn_ring *ring);
 

@@ -263,22 +263,27 @@ void trn_udma_quiesce(struct trn_device *tdev)
 	}
 }
 
-/* Stops every queue pair, whoever owns it, and takes the engine out of abort. */
+/* Stops a queue pair, whoever owns it, and empties it. */
+static void trn_pair_reset(struct trn_engine *engine, unsigned int q)
+{
+	const u32 m2s = TRN_UDMA_M2S_Q(q), s2m = TRN_UDMA_S2M_Q(q);
+
+	trn_write(engine, m2s + TRN_UDMA_Q_CFG, TRN_UDMA_Q_CFG_RESET);
+	trn_write(engine, s2m + TRN_UDMA_Q_CFG, TRN_UDMA_Q_CFG_RESET);
+	trn_write(engine, m2s + TRN_UDMA_M2S_Q_SW_CTRL, TRN_UDMA_Q_SW_CTRL_RESET);
+	trn_write(engine, s2m + TRN_UDMA_S2M_Q_SW_CTRL, TRN_UDMA_Q_SW_CTRL_RESET);
+	trn_write(engine, m2s + TRN_UDMA_Q_LEN, 0);
+	trn_write(engine, s2m + TRN_UDMA_Q_LEN, 0);
+}
+
+/* Resets all queue pairs and takes the engine out of abort. */
 static bool trn_engine_restart(struct trn_engine *engine)
 {
 	unsigned int q;
 	bool aborted;
 
-	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++) {
-		const u32 m2s = TRN_UDMA_M2S_Q(q), s2m = TRN_UDMA_S2M_Q(q);
-
-		trn_write(engine, m2s + TRN_UDMA_Q_CFG, TRN_UDMA_Q_CFG_RESET);
-		trn_write(engine, s2m + TRN_UDMA_Q_CFG, TRN_UDMA_Q_CFG_RESET);
-		trn_write(engine, m2s + TRN_UDMA_M2S_Q_SW_CTRL, TRN_UDMA_Q_SW_CTRL_RESET);
-		trn_write(engine, s2m + TRN_UDMA_S2M_Q_SW_CTRL, TRN_UDMA_Q_SW_CTRL_RESET);
-		trn_write(engine, m2s + TRN_UDMA_Q_LEN, 0);
-		trn_write(engine, s2m + TRN_UDMA_Q_LEN, 0);
-	}
+	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++)
+		trn_pair_reset(engine, q);
 
 	/* Causes that stay set would not make an edge when they come again. */
 	trn_iofic_write(engine, TRN_IOFIC_SECONDARY(TRN_IOFIC_A), TRN_IOFIC_CAUSE, 0);
@@ -294,39 +299,57 @@ static bool trn_engine_restart(struct trn_engine *engine)
 }
 
 /* Tells the owners that what was in their rings is lost. */
-static void trn_engine_rings_lost(struct trn_engine *engine)
+static void trn_engine_rings_lost(struct trn_engine *engine, u32 pairs)
 {
 	unsigned int q;
 
 	lockdep_assert_held(&engine->lock);
 	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++)
-		if (engine->ring[q])
+		if ((pairs & BIT(q)) && engine->ring[q])
 			trn_queue_ring_lost(engine->ring[q]);
 	atomic64_inc(&engine->resets);
 }
 
-/* One rung of the ladder: 0, or -EIO when it has not helped. */
-static int trn_engine_try(struct trn_engine *engine, bool init)
+/* Do queue pairs that were reset move data? */
+static int trn_engine_test(struct trn_engine *engine, u32 pairs)
 {
-	u32 scope = init ? TRAINIUM_RESET_ENGINE : TRAINIUM_RESET_QUEUE;
-	ktime_t begin = ktime_get();
-	int ret;
+	unsigned int q;
 
-	if (init)
-		trn_udma_init_engine(engine);
-	ret = trn_engine_restart(engine) && trn_ring_test(engine) ? 0 : -EIO;
-	trace_trn_reset(engine->tdev, "engine", engine->id, init ? "init" : "queues", ret);
-	trn_event_reset(engine->tdev, scope, engine->id, TRAINIUM_CAUSE_RECOVERY, ret, begin);
-	return ret;
+	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++)
+		if ((pairs & BIT(q)) && !trn_ring_test(engine, q))
+			return -EIO;
+	return 0;
+}
+
+/*
+ * First rung: only what hangs is reset, and nobody else on the engine notices.
+ * An engine in abort has stopped as a whole, and wants all of it reset.
+ */
+static int trn_engine_try_queues(struct trn_engine *engine, u32 pairs, bool aborted)
+{
+	unsigned int q;
+
+	if (aborted)
+		return trn_engine_restart(engine) ? trn_engine_test(engine, pairs) : -EIO;
+
+	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++)
+		if (pairs & BIT(q))
+			trn_pair_reset(engine, q);
+	return trn_engine_test(engine, pairs);
+}
+
+/* Second rung: the engine as after a reset */
+static int trn_engine_try_init(struct trn_engine *engine, u32 pairs)
+{
+	trn_engine_restart(engine);
+	trn_udma_init_engine(engine);
+	return trn_engine_restart(engine) ? trn_engine_test(engine, pairs) : -EIO;
 }
 
 /* Has the firmware reset what a map names, and initialises those engines. */
-static int trn_map_reset(struct trn_device *tdev, u64 map, unsigned int index,
-			 u32 cause, const char *why)
+static int trn_map_reset(struct trn_device *tdev, u64 map)
 {
-	bool host = index >= tdev->hw->num_cores;
 	const struct trn_hw *hw = tdev->hw;
-	ktime_t begin = ktime_get();
 	struct trn_engine *engine;
 	unsigned int i;
 	int ret;
@@ -341,10 +364,7 @@ static int trn_map_reset(struct trn_device *tdev, u64 map, unsigned int index,
 		mutex_unlock(&engine->lock);
 	}
 
-	ret = trn_fw_request_reset(tdev, TRN_RESET_CORE, map);
-	trace_trn_reset(tdev, host ? "engine" : "core", index, why, ret);
-	trn_event_reset(tdev, host ? TRAINIUM_RESET_ENGINE : TRAINIUM_RESET_CORE, index, cause,
-			ret, begin);
+	ret = trn_fw_request_reset(tdev, TRN_RESET_CORE, map, false);
 
 	for (i = 0; i < hw->num_engines; i++) {
 		engine = &tdev->engines[i];
@@ -353,7 +373,7 @@ static int trn_map_reset(struct trn_device *tdev, u64 map, unsigned int index,
 		mutex_lock(&engine->lock);
 		if (!ret)
 			trn_udma_init_engine(engine);
-		trn_engine_rings_lost(engine);
+		trn_engine_rings_lost(engine, ~0u);
 		mutex_unlock(&engine->lock);
 	}
 	return ret;
@@ -373,13 +393,15 @@ static int trn_map_reset(struct trn_device *tdev, u64 map, unsigned int index,
 int trn_core_reset(struct trn_device *tdev, unsigned int core)
 {
 	int idx, ret = -EIO;
+	ktime_t begin;
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
 	trn_device_hold(tdev);
 	if (!tdev->broken) {
-		ret = trn_map_reset(tdev, tdev->hw->core_map(core), core, TRAINIUM_CAUSE_ASKED,
-				    "asked for by a program");
+		begin = ktime_get();
+		ret = trn_map_reset(tdev, tdev->hw->core_map(core));
+		trn_report_reset(tdev, TRAINIUM_RESET_CORE, core, TRAINIUM_CAUSE_ASKED, ret, begin);
 		trn_queues_recover(tdev);
 	}
 	trn_device_release(tdev);
@@ -409,21 +431,48 @@ u32 trn_engine_guilty(struct trn_engine *engine)
 	return guilty;
 }
 
+/* Third rung: the firmware resets the engine with its core, or alone. */
+static int trn_engine_try_firmware(struct trn_engine *engine, u32 pairs)
+{
+	struct trn_device *tdev = engine->tdev;
+	unsigned int core = tdev->hw->engine_core(engine->id);
+	bool has_core = core < tdev->hw->num_cores;
+	ktime_t begin = ktime_get();
+	int ret;
+
+	if (has_core)
+		drm_warn(&tdev->drm, "engine %u does not come back, resetting core %u\n",
+			 engine->id, core);
+	else
+		drm_warn(&tdev->drm, "host engine %u does not come back, resetting it\n",
+			 engine->id);
+	ret = trn_map_reset(tdev, has_core ? tdev->hw->core_map(core) :
+					     tdev->hw->engine_bit(engine->id));
+	if (!ret) {
+		mutex_lock(&engine->lock);
+		ret = trn_engine_restart(engine) ? trn_engine_test(engine, pairs) : -EIO;
+		mutex_unlock(&engine->lock);
+	}
+	trn_report_reset(tdev, has_core ? TRAINIUM_RESET_CORE : TRAINIUM_RESET_ENGINE,
+			 has_core ? core : engine->id, TRAINIUM_CAUSE_RECOVERY, ret, begin);
+	return ret;
+}
+
 /**
  * trn_engine_recover - bring an engine back after an abort or a hang
  * @engine: the engine; trn_device.reset_lock is held
  *
  * Each step is tried when the one before has not helped:
  *
- * 1. reset all 16 queue pairs, forget the causes, state "normal";
+ * 1. reset the queue pairs that hang; of an engine in abort all 16, forget the
+ *    causes, state "normal";
  * 2. initialise the engine again;
  * 3. have the firmware reset the engine's core, or the host engine alone;
  * 4. device reset.
  *
- * A step has helped when the engine copies a word from host memory to host
- * memory: that a register says "normal" is not enough for a hung engine.
- * All rings on the engine, or on the core's engines, are reported through
- * trn_queue_ring_lost().
+ * A step has helped when those queue pairs copy a word from host memory to
+ * host memory: that a register says "normal" is not enough for what hangs.
+ * The rings that a step has emptied are reported through trn_queue_ring_lost().
  *
  * Return: 0; -ENODEV when the device is gone; -EIO when a device reset was
  * asked for.
@@ -431,26 +480,36 @@ u32 trn_engine_guilty(struct trn_engine *engine)
 int trn_engine_recover(struct trn_engine *engine)
 {
 	struct trn_device *tdev = engine->tdev;
-	u64 cause = 0, map;
-	unsigned int core;
+	u32 pairs = engine->hung ?: BIT(0), lost;
+	ktime_t begin = ktime_get();
+	u64 cause = 0;
+	bool aborted;
 	int idx, ret;
 
+	engine->hung = 0;
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
 
-	if (trn_device_gone(tdev)) {
-		ret = -ENODEV;
+	ret = -ENODEV;
+	if (trn_device_gone(tdev))
 		goto out;
-	}
-	trn_engine_aborted(engine, &cause);
+	aborted = trn_engine_aborted(engine, &cause);
 	trace_trn_engine_error(tdev, engine->id, cause);
 
 	mutex_lock(&engine->lock);
-	ret = trn_engine_try(engine, false);
-	if (ret)
-		ret = trn_engine_try(engine, true);
+	lost = aborted ? ~0u : pairs;
+	ret = trn_engine_try_queues(engine, pairs, aborted);
+	trn_report_reset(tdev, TRAINIUM_RESET_QUEUE, engine->id, TRAINIUM_CAUSE_RECOVERY, ret,
+			 begin);
+	if (ret) {
+		begin = ktime_get();
+		lost = ~0u;
+		ret = trn_engine_try_init(engine, pairs);
+		trn_report_reset(tdev, TRAINIUM_RESET_ENGINE, engine->id, TRAINIUM_CAUSE_RECOVERY,
+				 ret, begin);
+	}
 	if (!ret)
-		trn_engine_rings_lost(engine);
+		trn_engine_rings_lost(engine, lost);
 	mutex_unlock(&engine->lock);
 
 	if (!ret) {
@@ -459,28 +518,10 @@ int trn_engine_recover(struct trn_engine *engine)
 		goto out;
 	}
 
-	if (trn_device_gone(tdev)) {
+	if (trn_device_gone(tdev))
 		ret = -ENODEV;
-		goto out;
-	}
-
-	core = tdev->hw->engine_core(engine->id);
-	if (core < tdev->hw->num_cores) {
-		drm_warn(&tdev->drm, "engine %u does not come back, resetting core %u\n",
-			 engine->id, core);
-		map = tdev->hw->core_map(core);
-	} else {
-		drm_warn(&tdev->drm, "host engine %u does not come back, resetting it\n",
-			 engine->id);
-		map = tdev->hw->engine_bit(engine->id);
-		core = engine->id;
-	}
-	ret = trn_map_reset(tdev, map, core, TRAINIUM_CAUSE_RECOVERY, "engine hangs");
-	if (!ret) {
-		mutex_lock(&engine->lock);
-		ret = trn_engine_try(engine, false);
-		mutex_unlock(&engine->lock);
-	}
+	else
+		ret = trn_engine_try_firmware(engine, pairs);
 	if (ret && ret != -ENODEV) {
 		drm_err(&tdev->drm, "engine %u does not come back, resetting the device\n",
 			engine->id);

@@ -560,6 +560,8 @@ enum drm_trainium_event_type {
 	TRAINIUM_EVENT_HEALTH = 3,
 	/** @TRAINIUM_EVENT_THERMAL: an alarm of power or temperature begins or ends */
 	TRAINIUM_EVENT_THERMAL = 4,
+	/** @TRAINIUM_EVENT_FAULT: an engine failed a job; recovery follows */
+	TRAINIUM_EVENT_FAULT = 5,
 };
 
 /**
@@ -670,6 +672,22 @@ struct drm_trainium_event_thermal {
 };
 
 /**
+ * struct drm_trainium_event_fault - TRAINIUM_EVENT_FAULT
+ */
+struct drm_trainium_event_fault {
+	/** @engine: DMA engine */
+	__u32 engine;
+	/** @reason: enum drm_trainium_reason */
+	__u32 reason;
+	/** @m2s_cause: error causes of the engine's read side */
+	__u32 m2s_cause;
+	/** @s2m_cause: error causes of its write side */
+	__u32 s2m_cause;
+	/** @pad: zero */
+	__u64 pad[2];
+};
+
+/**
  * struct drm_trainium_event - what read() of a subscription returns
  *
  * Newer drivers may have longer records. Those that are read have the length
@@ -698,6 +716,8 @@ struct drm_trainium_event {
 		struct drm_trainium_event_health health;
 		/** @thermal: TRAINIUM_EVENT_THERMAL */
 		struct drm_trainium_event_thermal thermal;
+		/** @fault: TRAINIUM_EVENT_FAULT */
+		struct drm_trainium_event_fault fault;
 		/** @data: room for all of them */
 		__u64 data[4];
 	};
