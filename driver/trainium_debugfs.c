@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/accel/<PCI address>/: engines, rings, HBM and firmware
- * words, one line each. They read registers, so they say -ENODEV once the
+ * /sys/kernel/debug/accel/<PCI address>/: engines, rings, registers, HBM and
+ * firmware words, one line each. They read registers, so they say -ENODEV once the
  * device is unplugged.
  */
 #include <linux/io.h>
@@ -31,7 +31,7 @@ static void trn_engine_show(struct seq_file *m, struct trn_engine *engine)
 		seq_printf(m, "%-4u ", core);
 	else
 		seq_puts(m, "host ");
-	seq_printf(m, "%-5u %-4s 0x%04x 0x%04x 0x%08x 0x%08x %-5u %-6lld %lld\n",
+	seq_printf(m, "%-5u %-4s 0x%04x 0x%04x 0x%08x 0x%08x %-5u %-6lld %-14lld %llu\n",
 		   hw->engine_stack(engine->id),
 		   hw->engine_has_host(engine->id) ? "yes" : "no",
 		   readl(engine->regs + TRN_UDMA_M2S_STATE),
@@ -39,7 +39,7 @@ static void trn_engine_show(struct seq_file *m, struct trn_engine *engine)
 		   readl(engine->regs + TRN_IOFIC_SECONDARY(TRN_IOFIC_A) + TRN_IOFIC_CAUSE),
 		   readl(engine->regs + TRN_IOFIC_SECONDARY(TRN_IOFIC_B) + TRN_IOFIC_CAUSE),
 		   hweight32(engine->rings_used), atomic64_read(&engine->resets),
-		   atomic64_read(&engine->bytes));
+		   atomic64_read(&engine->bytes), trn_engine_busy_ns(engine));
 }
 
 static int trn_engines_show(struct seq_file *m, void *unused)
@@ -50,7 +50,7 @@ static int trn_engines_show(struct seq_file *m, void *unused)
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
-	seq_puts(m, "engine core stack host m2s    s2m    m2s-errors s2m-errors rings resets bytes\n");
+	seq_puts(m, "engine core stack host m2s    s2m    m2s-errors s2m-errors rings resets bytes          busy-ns\n");
 	for (i = 0; i < tdev->hw->num_engines; i++)
 		trn_engine_show(m, &tdev->engines[i]);
 	drm_dev_exit(idx);
@@ -88,6 +88,91 @@ static int trn_rings_show(struct seq_file *m, void *unused)
 		for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++)
 			if (engine->ring[q])
 				trn_ring_show(m, engine->ring[q]);
+		mutex_unlock(&engine->lock);
+	}
+	drm_dev_exit(idx);
+	return 0;
+}
+
+static void trn_registers_of(struct seq_file *m, struct trn_engine *engine)
+{
+	static const struct {
+		const char *name;
+		u32 offset;
+	} regs[] = {
+		{ "m2s-state", TRN_UDMA_M2S_STATE },
+		{ "m2s-cfg-len", TRN_UDMA_M2S_CFG_LEN },
+		{ "m2s-stream-cfg", TRN_UDMA_M2S_STREAM_CFG },
+		{ "m2s-prefetch-1", TRN_UDMA_M2S_DESC_PREF_CFG_1 },
+		{ "m2s-prefetch-2", TRN_UDMA_M2S_DESC_PREF_CFG_2 },
+		{ "m2s-prefetch-3", TRN_UDMA_M2S_DESC_PREF_CFG_3 },
+		{ "m2s-outstanding", TRN_UDMA_M2S_OSTAND_CFG },
+		{ "m2s-version", TRN_UDMA_M2S_DMA_VERSION },
+		{ "m2s-errors", TRN_IOFIC_SECONDARY(TRN_IOFIC_A) + TRN_IOFIC_CAUSE },
+		{ "m2s-abort-mask", TRN_IOFIC_SECONDARY(TRN_IOFIC_A) + TRN_IOFIC_ABORT_MASK },
+		{ "s2m-state", TRN_UDMA_S2M_STATE },
+		{ "s2m-stream-cfg", TRN_UDMA_S2M_STREAM_CFG },
+		{ "s2m-prefetch-3", TRN_UDMA_S2M_DESC_PREF_CFG_3 },
+		{ "s2m-outstanding", TRN_UDMA_S2M_OSTAND_CFG_WR },
+		{ "s2m-completion", TRN_UDMA_S2M_COMP_CFG_1C },
+		{ "s2m-errors", TRN_IOFIC_SECONDARY(TRN_IOFIC_B) + TRN_IOFIC_CAUSE },
+		{ "s2m-abort-mask", TRN_IOFIC_SECONDARY(TRN_IOFIC_B) + TRN_IOFIC_ABORT_MASK },
+		{ "done-cause", TRN_IOFIC_PRIMARY(TRN_IOFIC_B) + TRN_IOFIC_CAUSE },
+		{ "done-mask", TRN_IOFIC_PRIMARY(TRN_IOFIC_B) + TRN_IOFIC_MASK },
+		{ "error-cause", TRN_IOFIC_PRIMARY(TRN_IOFIC_D) + TRN_IOFIC_CAUSE },
+		{ "error-mask", TRN_IOFIC_PRIMARY(TRN_IOFIC_D) + TRN_IOFIC_MASK },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(regs); i++)
+		seq_printf(m, "engine %u 0x%05x %-16s 0x%08x\n", engine->id, regs[i].offset,
+			   regs[i].name, readl(engine->regs + regs[i].offset));
+}
+
+/* Registers of the queue pairs in use, both sides */
+static void trn_ring_registers_of(struct seq_file *m, const struct trn_ring *ring)
+{
+	static const struct {
+		const char *name;
+		u32 offset;
+	} regs[] = {
+		{ "cfg", TRN_UDMA_Q_CFG },
+		{ "status", TRN_UDMA_Q_STATUS },
+		{ "len", TRN_UDMA_Q_LEN },
+		{ "head", TRN_UDMA_Q_HEAD },
+		{ "tail", TRN_UDMA_Q_TAIL },
+		{ "current", TRN_UDMA_Q_CURRENT },
+		{ "comp-head", TRN_UDMA_Q_COMP_HEAD },
+	};
+	const u32 side[2] = { TRN_UDMA_M2S_Q(ring->index), TRN_UDMA_S2M_Q(ring->index) };
+	unsigned int s, i;
+
+	for (s = 0; s < ARRAY_SIZE(side); s++)
+		for (i = 0; i < ARRAY_SIZE(regs); i++)
+			seq_printf(m, "engine %u ring %u %s 0x%05x %-10s 0x%08x\n",
+				   ring->engine->id, ring->index, s ? "s2m" : "m2s",
+				   side[s] + regs[i].offset, regs[i].name,
+				   readl(ring->engine->regs + side[s] + regs[i].offset));
+}
+
+/* Of all engines that have rings in use; addresses are left out. */
+static int trn_registers_show(struct seq_file *m, void *unused)
+{
+	struct trn_device *tdev = trn_debugfs_device(m);
+	unsigned int i, q;
+	int idx;
+
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	for (i = 0; i < tdev->hw->num_engines; i++) {
+		struct trn_engine *engine = &tdev->engines[i];
+
+		mutex_lock(&engine->lock);
+		if (engine->rings_used)
+			trn_registers_of(m, engine);
+		for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++)
+			if (engine->ring[q])
+				trn_ring_registers_of(m, engine->ring[q]);
 		mutex_unlock(&engine->lock);
 	}
 	drm_dev_exit(idx);
@@ -160,6 +245,7 @@ void trn_debugfs_init(struct trn_device *tdev)
 {
 	drm_debugfs_add_file(&tdev->drm, "engines", trn_engines_show, NULL);
 	drm_debugfs_add_file(&tdev->drm, "rings", trn_rings_show, NULL);
+	drm_debugfs_add_file(&tdev->drm, "registers", trn_registers_show, NULL);
 	drm_debugfs_add_file(&tdev->drm, "hbm", trn_hbm_show, NULL);
 	drm_debugfs_add_file(&tdev->drm, "firmware", trn_firmware_show, NULL);
 }

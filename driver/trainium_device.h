@@ -11,6 +11,7 @@
  *   trn_device.fw_lock (mutex)     the firmware's mailbox and reset request
  *   trn_engine.irq_lock (spinlock, irq-safe)   handler against ring teardown
  *   trn_fence_ctx.lock (spinlock, irq-safe)  fences and counters of a queue
+ *   trn_engine.busy_lock (spinlock, irq-safe)  its time with work
  *   trn_device.events_lock (spinlock, irq-safe)  subscriptions and their records
  *
  * Fences are signalled under the first three. So while one of them is held no
@@ -79,6 +80,7 @@ struct trn_window {
  * @engine_offset: BAR0 offset of an engine's block
  * @fis_offset: BAR0 offset of a data engine's FIS block
  * @hbm_axi: AXI base of a stack
+ * @pe_offset: BAR0 offset of a core's activity counters
  * @engine_stack: HBM stack nearest to an engine
  * @engine_core: core of an engine, ~0u for host engines
  * @engine_has_host: the engine reaches host memory
@@ -105,6 +107,7 @@ struct trn_hw {
 	u32 (*engine_offset)(unsigned int engine);
 	u32 (*fis_offset)(unsigned int engine);
 	u64 (*hbm_axi)(unsigned int stack);
+	u32 (*pe_offset)(unsigned int core);
 	unsigned int (*engine_stack)(unsigned int engine);
 	unsigned int (*engine_core)(unsigned int engine);
 	bool (*engine_has_host)(unsigned int engine);
@@ -144,6 +147,14 @@ struct trn_engine {
 	atomic64_t bytes;
 	/** @resets: times the engine was reset to recover it */
 	atomic64_t resets;
+	/** @busy_lock: innermost, irq-safe: the three below */
+	spinlock_t busy_lock;
+	/** @busy_rings: rings on which a queue has work */
+	unsigned int busy_rings;
+	/** @busy_since: since when there is one */
+	u64 busy_since;
+	/** @busy_ns: time with one, without what goes on */
+	u64 busy_ns;
 };
 
 /**
@@ -298,6 +309,16 @@ void trn_irq_disable_ring(struct trn_ring *ring);
 /* trainium_debugfs.c, trainium_sysfs.c */
 void trn_debugfs_init(struct trn_device *tdev);
 extern const struct attribute_group *trn_sysfs_groups[];
+
+/* trainium_holders.c */
+int trn_holder_query(struct drm_file *reader, u32 index, struct drm_trainium_query_holder *h);
+
+/* trainium_busy.c */
+void trn_engine_busy_init(struct trn_engine *engine);
+void trn_engine_busy(struct trn_engine *engine, bool busy, u64 now);
+void trn_engine_busy_add(struct trn_engine *engine, u64 ns);
+u64 trn_engine_busy_ns(struct trn_engine *engine);
+int trn_core_query(struct trn_device *tdev, u32 index, struct drm_trainium_query_core *c);
 
 /* trainium_telemetry.c, trainium_hwmon.c */
 int trn_telemetry_read(struct trn_device *tdev, struct drm_trainium_query_telemetry *t);

@@ -5,6 +5,7 @@
 #include <linux/sizes.h>
 
 #include "regs/iofic.h"
+#include "regs/tpb.h"
 #include "trainium_device.h"
 
 /* D2H and H2D engine of a die lie next to each other. */
@@ -12,6 +13,8 @@
 /* The engines of a group, and their FIS blocks */
 #define TRN2_DATA_ENGINES	(TRN2_ENGINES_PER_SE * 0x100000u)
 #define TRN2_FIS_BLOCKS		(TRN2_ENGINES_PER_SE * TRN_FIS_SIZE)
+#define TRN2_PE_COUNTERS	(TRN2_PE_ROW_GROUPS * TRN2_PE_ROW_STRIDE)
+#define TRN2_CORES_PER_DIE	(TRN2_NUM_CORES / TRN2_NUM_DIES)
 
 static const struct trn_window trn2_windows[] = {
 	{ TRN2_BAR0_IO_APB(0) + TRN2_IO_MISC_RAM, TRN_MISC_SIZE },
@@ -25,6 +28,14 @@ static const struct trn_window trn2_windows[] = {
 	{ TRN2_BAR0_SE_APB(2) + TRN2_SE_FIS(2, 0), TRN2_FIS_BLOCKS },
 	{ TRN2_BAR0_SE_APB(3) + TRN2_SE_ENGINE(3, 0), TRN2_DATA_ENGINES },
 	{ TRN2_BAR0_SE_APB(3) + TRN2_SE_FIS(3, 0), TRN2_FIS_BLOCKS },
+	{ TRN2_BAR0_IO_APB(0) + TRN2_IO_PE_COUNTERS(0), TRN2_PE_COUNTERS },
+	{ TRN2_BAR0_IO_APB(0) + TRN2_IO_PE_COUNTERS(1), TRN2_PE_COUNTERS },
+	{ TRN2_BAR0_IO_APB(0) + TRN2_IO_PE_COUNTERS(2), TRN2_PE_COUNTERS },
+	{ TRN2_BAR0_IO_APB(0) + TRN2_IO_PE_COUNTERS(3), TRN2_PE_COUNTERS },
+	{ TRN2_BAR0_IO_APB(1) + TRN2_IO_PE_COUNTERS(0), TRN2_PE_COUNTERS },
+	{ TRN2_BAR0_IO_APB(1) + TRN2_IO_PE_COUNTERS(1), TRN2_PE_COUNTERS },
+	{ TRN2_BAR0_IO_APB(1) + TRN2_IO_PE_COUNTERS(2), TRN2_PE_COUNTERS },
+	{ TRN2_BAR0_IO_APB(1) + TRN2_IO_PE_COUNTERS(3), TRN2_PE_COUNTERS },
 };
 
 static u32 trn2_engine_offset(unsigned int engine)
@@ -45,6 +56,12 @@ static u32 trn2_fis_offset(unsigned int engine)
 	unsigned int se = engine / TRN2_ENGINES_PER_SE;
 
 	return TRN2_BAR0_SE_APB(se) + TRN2_SE_FIS(se, engine % TRN2_ENGINES_PER_SE);
+}
+
+static u32 trn2_pe_offset(unsigned int core)
+{
+	return TRN2_BAR0_IO_APB(core / TRN2_CORES_PER_DIE) +
+	       TRN2_IO_PE_COUNTERS(core % TRN2_CORES_PER_DIE);
 }
 
 static u64 trn2_hbm_axi(unsigned int stack)
@@ -115,6 +132,7 @@ const struct trn_hw trn_hw_trainium2 = {
 	.engine_offset = trn2_engine_offset,
 	.fis_offset = trn2_fis_offset,
 	.hbm_axi = trn2_hbm_axi,
+	.pe_offset = trn2_pe_offset,
 	.engine_stack = trn2_engine_stack,
 	.engine_core = trn2_engine_core,
 	.engine_has_host = trn2_engine_has_host,

@@ -316,6 +316,24 @@ static void trn_slot_complete(struct trn_queue *q, struct trn_slot *slot)
 	}
 }
 
+/**
+ * trn_queue_set_busy - which rings jobs in flight use
+ * @q: the queue; fc->lock is held
+ * @busy: bit r for ring r of the queue
+ */
+void trn_queue_set_busy(struct trn_queue *q, u32 busy)
+{
+	unsigned long changed = q->busy ^ busy;
+	u64 now = changed ? ktime_get_ns() : 0;
+	unsigned int r;
+
+	lockdep_assert_held(&q->fc->lock);
+	for_each_set_bit(r, &changed, TRN_QUEUE_MAX_RINGS)
+		trn_engine_busy(q->ring[r]->engine, busy & BIT(r), now);
+	/* Pairs with trn_submit_direct_can(). */
+	smp_store_release(&q->busy, busy);
+}
+
 /* @synced: buffers of the next job need no syncing, or had it */
 static bool trn_queue_reap_locked(struct trn_queue *q, bool synced)
 {
@@ -340,8 +358,7 @@ static bool trn_queue_reap_locked(struct trn_queue *q, bool synced)
 			q->busy_ns += ktime_get_ns() - q->busy_since;
 			q->busy_since = 0;
 		}
-		/* Pairs with trn_submit_direct_can(). */
-		smp_store_release(&q->busy, 0);
+		trn_queue_set_busy(q, 0);
 	}
 	return progress;
 }
@@ -488,7 +505,7 @@ static void trn_job_feed(struct trn_queue *q, struct trn_slot *slot)
 	slot->rings |= e.written;
 	slot->unwritten = job->op < job->num_ops;
 	job->in_parts |= slot->unwritten;
-	q->busy |= e.written;
+	trn_queue_set_busy(q, q->busy | e.written);
 	q->quiet &= ~e.written;
 	spin_unlock_irq(&q->fc->lock);
 

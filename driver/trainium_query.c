@@ -20,6 +20,8 @@ union trn_query {
 	struct drm_trainium_query_queue queue;
 	struct drm_trainium_query_limits limits;
 	struct drm_trainium_query_telemetry telemetry;
+	struct drm_trainium_query_holder holder;
+	struct drm_trainium_query_core core;
 };
 
 static u32 trn_query_size(u32 type)
@@ -37,6 +39,10 @@ static u32 trn_query_size(u32 type)
 		return sizeof(struct drm_trainium_query_limits);
 	case TRAINIUM_QUERY_TELEMETRY:
 		return sizeof(struct drm_trainium_query_telemetry);
+	case TRAINIUM_QUERY_HOLDER:
+		return sizeof(struct drm_trainium_query_holder);
+	case TRAINIUM_QUERY_CORE:
+		return sizeof(struct drm_trainium_query_core);
 	default:
 		return 0;
 	}
@@ -99,6 +105,7 @@ static int trn_query_engine(struct trn_device *tdev, u32 index,
 		e->flags |= TRAINIUM_ENGINE_ABORTED;
 	e->bytes = atomic64_read(&engine->bytes);
 	e->resets = atomic64_read(&engine->resets);
+	e->busy_ns = trn_engine_busy_ns(engine);
 	return 0;
 }
 
@@ -142,9 +149,11 @@ static void trn_query_limits(struct trn_device *tdev, struct drm_trainium_query_
 	l->alignment = 1;
 }
 
-static int trn_query(struct trn_device *tdev, struct trn_file *tfile, u32 type, u32 index,
-		     union trn_query *out)
+static int trn_query(struct drm_file *file, u32 type, u32 index, union trn_query *out)
 {
+	struct trn_file *tfile = file->driver_priv;
+	struct trn_device *tdev = tfile->tdev;
+
 	switch (type) {
 	case TRAINIUM_QUERY_MEMORY:
 		if (index >= tdev->hw->num_stacks)
@@ -155,6 +164,10 @@ static int trn_query(struct trn_device *tdev, struct trn_file *tfile, u32 type, 
 		return trn_query_engine(tdev, index, &out->engine);
 	case TRAINIUM_QUERY_QUEUE:
 		return trn_query_queue(tfile, index, &out->queue);
+	case TRAINIUM_QUERY_HOLDER:
+		return trn_holder_query(file, index, &out->holder);
+	case TRAINIUM_QUERY_CORE:
+		return trn_core_query(tdev, index, &out->core);
 	}
 
 	if (index)
@@ -211,7 +224,7 @@ int trn_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file)
 
 	/* With its padding and all that is not the type asked for */
 	memset(&out, 0, sizeof(out));
-	ret = trn_query(to_trn_device(drm), file->driver_priv, args->type, args->index, &out);
+	ret = trn_query(file, args->type, args->index, &out);
 	if (ret)
 		return ret;
 	size = min(args->size, known);

@@ -497,6 +497,7 @@ int trn_file_open(struct drm_device *drm, struct drm_file *file)
 	if (!tfile)
 		return -ENOMEM;
 	tfile->tdev = to_trn_device(drm);
+	tfile->since_ns = ktime_get_ns();
 	mutex_init(&tfile->lock);
 	file->driver_priv = tfile;
 	return 0;

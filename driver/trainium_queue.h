@@ -53,6 +53,8 @@ struct trn_file {
 	struct trn_queue __rcu *queues[TRN_MAX_QUEUES];
 	unsigned int num_queues;
 	unsigned int num_rings;
+	/** @since_ns: when it was opened, CLOCK_MONOTONIC */
+	u64 since_ns;
 	/** @num_subscriptions: to events; trn_device.events_lock */
 	unsigned int num_subscriptions;
 	/** @busy_ns: time during which a queue had work, of queues that are gone */
@@ -195,7 +197,7 @@ struct trn_queue {
 	 * until trn_gem_close() takes them away
 	 */
 	struct trn_bo_cache bos;
-	/** @busy: rings that jobs in flight use */
+	/** @busy: rings that jobs in flight use; set by trn_queue_set_busy() */
 	u32 busy;
 	/** @quiet: rings whose newest marker does not interrupt */
 	u32 quiet;
@@ -282,6 +284,7 @@ struct trn_fence *trn_fence_alloc(struct trn_queue *q);
 void trn_fence_drop(struct trn_fence *fence);
 void trn_fence_init(struct trn_fence *fence, struct trn_queue *q, u64 seqno);
 
+void trn_queue_set_busy(struct trn_queue *q, u32 busy);
 bool trn_queue_reap(struct trn_queue *q);
 void trn_queue_advance(struct trn_queue *q);
 void trn_queue_release(struct trn_queue *q);

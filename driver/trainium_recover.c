@@ -69,7 +69,7 @@ void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason)
 		slot->rings = 0;
 		slot->unwritten = false;
 	}
-	q->busy = 0;
+	trn_queue_set_busy(q, 0);
 	q->quiet = 0;
 	spin_unlock_irq(&q->fc->lock);
 	trn_queue_reap(q);
@@ -193,7 +193,7 @@ static void trn_queue_replay_end(struct trn_queue *q, int err)
 		}
 		busy |= slot->rings;
 	}
-	q->busy = busy;
+	trn_queue_set_busy(q, busy);
 	q->quiet = 0;
 	spin_unlock_irq(&q->fc->lock);
 }

@@ -232,6 +232,7 @@ void trn_ring_destroy(struct trn_ring *ring)
 	}
 	spin_lock_irq(&engine->irq_lock);
 	engine->ring[ring->index] = NULL;
+	trn_engine_busy_add(engine, ring->inline_ns);
 	spin_unlock_irq(&engine->irq_lock);
 	engine->rings_used &= ~BIT(ring->index);
 	mutex_unlock(&engine->lock);

@@ -73,6 +73,8 @@ struct trn_ring {
 	u32 shift;
 	/** @index: queue pair in the engine, 0..15 */
 	unsigned int index;
+	/** @inline_ns: time of jobs that had ended when their doorbell returned */
+	u64 inline_ns;
 	/** @doorbell_m2s: tail increment register */
 	void __iomem *doorbell_m2s;
 	/** @doorbell_s2m: tail increment register */

@@ -436,6 +436,23 @@ static noinline bool trn_submit_kick_all(struct trn_slot *slot, struct trn_emit 
 	return reached;
 }
 
+/* A job that has ended inside the submit was measured; a small one for many others */
+static void trn_submit_count_busy(struct trn_queue *q, const struct trn_emit *e, u64 begin)
+{
+	unsigned long rings = e->written;
+	u64 ns = ktime_get_ns() - begin;
+	unsigned int r;
+
+	if (likely(!e->spread)) {
+		ns *= TRN_BUSY_SAMPLE;
+		e->ring->inline_ns += ns;
+	} else {
+		for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
+			q->ring[r]->inline_ns += ns;
+	}
+	q->busy_ns += ns;
+}
+
 static int trn_submit_direct_locked(struct trn_submit *s)
 {
 	struct trn_queue *q = s->q;
@@ -464,15 +481,17 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 	slot = trn_slot(q, s->seqno);
 	if (unlikely(s->seqno % TRN_BUSY_SAMPLE == 0))
 		begin = ktime_get_ns();
-	if (likely(!e.spread))
+	if (likely(!e.spread)) {
 		reached = trn_submit_kick(slot, e.ring, 0, irq);
-	else
+	} else {
+		begin = ktime_get_ns();
 		reached = trn_submit_kick_all(slot, &e, irq);
+	}
 	if (small)
 		q->inline_done = reached;
 	if (reached && !q->busy) {
 		if (unlikely(begin))
-			q->busy_ns += (ktime_get_ns() - begin) * TRN_BUSY_SAMPLE;
+			trn_submit_count_busy(q, &e, begin);
 		trn_submit_ended(s);
 		return 0;
 	}
@@ -481,7 +500,7 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 	trn_submit_slot(s);
 	spin_lock_irq(&q->fc->lock);
 	slot->rings = e.written;
-	q->busy |= e.written;
+	trn_queue_set_busy(q, q->busy | e.written);
 	q->quiet = irq ? q->quiet & ~e.written : q->quiet | e.written;
 	if (!q->busy_since)
 		q->busy_since = ktime_get_ns();

@@ -187,6 +187,7 @@ int trn_udma_init(struct trn_device *tdev)
 		engine->tdev = tdev;
 		engine->id = i;
 		spin_lock_init(&engine->irq_lock);
+		trn_engine_busy_init(engine);
 		ret = drmm_mutex_init(&tdev->drm, &engine->lock);
 		if (ret)
 			return ret;

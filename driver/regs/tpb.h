@@ -44,6 +44,10 @@
 #define TRN2_PE_GROUPS			9u
 #define TRN2_PE_GROUP_STRIDE		0x30u
 #define TRN2_PE_ROW_STRIDE		(TRN2_PE_GROUPS * TRN2_PE_GROUP_STRIDE)
+/* Groups of a row group: column groups for fast weight load, activity, weight load */
+#define TRN2_PE_COLUMN_GROUPS		4u
+#define TRN2_PE_ACTIVITY_GROUP		4u
+#define TRN2_PE_WEIGHT_GROUP		8u
 #define TRN_PE_MATMUL			0x00u
 #define TRN_PE_WEIGHT_LOAD		0x08u
 #define TRN_PE_IDLE			0x10u

@@ -62,6 +62,10 @@ enum drm_trainium_query_type {
 	TRAINIUM_QUERY_LIMITS = 4,
 	/** @TRAINIUM_QUERY_TELEMETRY: struct drm_trainium_query_telemetry */
 	TRAINIUM_QUERY_TELEMETRY = 5,
+	/** @TRAINIUM_QUERY_HOLDER: struct drm_trainium_query_holder, see there for @index */
+	TRAINIUM_QUERY_HOLDER = 6,
+	/** @TRAINIUM_QUERY_CORE: struct drm_trainium_query_core of core @index */
+	TRAINIUM_QUERY_CORE = 7,
 };
 
 /**
@@ -182,6 +186,12 @@ struct drm_trainium_query_engine {
 	__u64 bytes;
 	/** @resets: engine resets since probe */
 	__u64 resets;
+	/**
+	 * @busy_ns: time during which a queue had work for the engine, since
+	 * probe (since 1.1). Of small jobs, which end before their submit
+	 * returns, one in many is measured and stands for the others.
+	 */
+	__u64 busy_ns;
 };
 
 #define TRAINIUM_ENGINE_HOST_ACCESS	(1u << 0)	/* reaches host memory */
@@ -309,6 +319,61 @@ struct drm_trainium_query_telemetry {
 	__s32 temperature_crit;
 	/** @temperature: of the dies, then of the stacks, thousandths of a degree Celsius */
 	__s32 temperature[TRAINIUM_MAX_TEMPERATURES];
+};
+
+/** The open file that asks */
+#define TRAINIUM_HOLDER_SELF	(1u << 0)
+
+/**
+ * struct drm_trainium_query_holder - an open file of the device
+ *
+ * The one with the lowest id that is not below the index of the query, of those
+ * that the caller may see; -ENOENT when there is none. So the next one is asked
+ * for with the id plus one, whatever comes and goes meanwhile. A caller with
+ * CAP_SYS_ADMIN sees all; others see those of their own user in their PID
+ * namespace.
+ */
+struct drm_trainium_query_holder {
+	/** @id: low half of drm-client-id in fdinfo */
+	__u32 id;
+	/** @flags: TRAINIUM_HOLDER_* */
+	__u32 flags;
+	/** @pid: process, in the caller's PID namespace; 0 if it is not in it or has ended */
+	__s32 pid;
+	/** @uid: user, in the caller's user namespace */
+	__u32 uid;
+	/** @comm: name of the process, NUL-terminated; empty if @pid is 0 */
+	char comm[16];
+	/** @since_ns: when the file was opened */
+	__s64 since_ns;
+	/** @hbm_bytes: device memory that its handles stand for */
+	__u64 hbm_bytes;
+	/** @host_bytes: host memory that its handles stand for */
+	__u64 host_bytes;
+	/** @num_queues: queues */
+	__u32 num_queues;
+	/** @num_rings: hardware rings */
+	__u32 num_rings;
+	/** @others: open files in all that the caller may not see */
+	__u32 others;
+	/** @pad: zero */
+	__u32 pad;
+};
+
+/**
+ * struct drm_trainium_query_core - activity of a core's tensor engine
+ *
+ * Counters of each row group, in cycles since the core's reset.
+ */
+struct drm_trainium_query_core {
+	/** @matmul: multiplying */
+	__u64 matmul[4];
+	/** @weight_load: loading weights */
+	__u64 weight_load[4];
+	/** @fast_weight_load: loading weights the fast way, over all column groups */
+	__u64 fast_weight_load[4];
+	/** @idle: doing nothing */
+	__u64 idle[4];
 };
 
 /** Placement of struct drm_trainium_bo_create */

@@ -231,6 +231,17 @@ TEST_F(info, sysfs_as_user)
 	EXPECT_EQ(0, trn_in_child(read_sysfs_as_user, (void *)self->bdf));
 }
 
+/* 16 digits that begin like an address of the kernel */
+static bool has_kernel_address(const char *text)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (; (text = strstr(text, "ffff")); text++)
+		if (strspn(text, digits) >= 16)
+			return true;
+	return false;
+}
+
 /* Every file can be read, in one go and in small pieces, with work going on. */
 TEST_F(info, debugfs)
 {
@@ -260,9 +271,7 @@ TEST_F(info, debugfs)
 		ASSERT_EQ(0, trn_submit(self->fd, &s));
 		len = trn_read_file(path, whole, sizeof(whole));
 		EXPECT_LT(0, len) TH_LOG("%s: %d", path, len);
-		/* Not one address of the kernel */
-		EXPECT_EQ(NULL, strstr(whole, "ffff8")) TH_LOG("%s", path);
-		EXPECT_EQ(NULL, strstr(whole, "ffffffff8")) TH_LOG("%s", path);
+		EXPECT_FALSE(has_kernel_address(whole)) TH_LOG("%s", path);
 		EXPECT_EQ(0, st.st_mode & 0022) TH_LOG("%s can be written", path);
 		fd = open(path, O_RDONLY);
 		ASSERT_LE(0, fd);
