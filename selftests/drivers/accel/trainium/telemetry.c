@@ -7,19 +7,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "kselftest_harness.h"
-#include "trainium_util.h"
-
-/* BAR2 of the model: Documentation/model/faults.rst */
-#define BAR2_SIZE	0x20000
-#define BAR2_FEATURES	0x0008
-#define BAR2_TEXT	0xe000
-#define BAR2_GO		0xe100
-#define BAR2_STATUS	0xe104
-#define FEATURE_FAULT	8
+#include "trainium_fault_util.h"
 
 /* Of the model, in microwatts */
 #define IDLE_UW		100000000ull
@@ -30,7 +21,7 @@ FIXTURE(telemetry) {
 	int log;
 	char bdf[32];
 	char hwmon[PATH_MAX];
-	__u32 *bar2;
+	bool can_fault;
 	struct drm_trainium_query_telemetry t;
 };
 
@@ -54,46 +45,10 @@ static int find_hwmon(const char *bdf, char *path, size_t size)
 	return found;
 }
 
-static __u32 bar2_read(const __u32 *bar2, unsigned int offset)
-{
-	return __atomic_load_n(&bar2[offset / 4], __ATOMIC_RELAXED);
-}
-
-static void bar2_write(__u32 *bar2, unsigned int offset, __u32 value)
-{
-	__atomic_store_n(&bar2[offset / 4], value, __ATOMIC_RELAXED);
-}
-
-static __u32 *map_bar2(const char *bdf)
-{
-	char path[PATH_MAX];
-	__u32 *map;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource2", bdf);
-	fd = open(path, O_RDWR | O_SYNC);
-	if (fd < 0)
-		return NULL;
-	map = mmap(NULL, BAR2_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (map == MAP_FAILED)
-		return NULL;
-	return bar2_read(map, BAR2_FEATURES) & FEATURE_FAULT ? map : NULL;
-}
-
 /* NAME=VALUE */
 static bool set(struct _test_data_telemetry *self, const char *text)
 {
-	size_t len = strlen(text), i;
-
-	for (i = 0; i < len; i += 4) {
-		__u32 word = 0;
-
-		memcpy(&word, text + i, len - i < 4 ? len - i : 4);
-		bar2_write(self->bar2, BAR2_TEXT + i, word);
-	}
-	bar2_write(self->bar2, BAR2_GO, len);
-	return bar2_read(self->bar2, BAR2_STATUS) == 1;
+	return !trn_fault(self->bdf, text);
 }
 
 static int telemetry(int fd, struct drm_trainium_query_telemetry *t)
@@ -112,7 +67,7 @@ static void as_before(struct _test_data_telemetry *self)
 	};
 	unsigned int i;
 
-	for (i = 0; self->bar2 && i < ARRAY_SIZE(props); i++)
+	for (i = 0; self->can_fault && i < ARRAY_SIZE(props); i++)
 		set(self, props[i]);
 }
 
@@ -137,7 +92,7 @@ FIXTURE_SETUP(telemetry)
 	snprintf(self->bdf, sizeof(self->bdf), "%s", trn_bdf(0));
 	self->fd = open_again(self->bdf);
 	ASSERT_LE(0, self->fd);
-	self->bar2 = map_bar2(self->bdf);
+	self->can_fault = trn_can_fault(self->bdf);
 	as_before(self);
 	ASSERT_EQ(0, telemetry(self->fd, &self->t));
 	find_hwmon(self->bdf, self->hwmon, sizeof(self->hwmon));
@@ -252,7 +207,7 @@ TEST_F(telemetry, counters)
 {
 	struct drm_trainium_query_telemetry t;
 
-	if (!self->bar2)
+	if (!self->can_fault)
 		SKIP(return, "no fault window");
 	ASSERT_TRUE(set(self, "ecc-sram-corrected=3"));
 	ASSERT_TRUE(set(self, "ecc-sram-uncorrected=2"));
@@ -294,7 +249,7 @@ TEST_F(telemetry, repair_state)
 	char text[32], dir[PATH_MAX];
 	unsigned int i;
 
-	if (!self->bar2)
+	if (!self->can_fault)
 		SKIP(return, "no fault window");
 	snprintf(dir, sizeof(dir), "/sys/bus/pci/devices/%s", self->bdf);
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
@@ -308,7 +263,7 @@ TEST_F(telemetry, hwmon_power)
 {
 	__s64 start, ns, energy, expected;
 
-	if (!self->bar2)
+	if (!self->can_fault)
 		SKIP(return, "no fault window");
 	EXPECT_TRUE(text_is(self->hwmon, "name", "trainium"));
 	EXPECT_TRUE(text_is(self->hwmon, "power1_label", "chip"));
@@ -349,7 +304,7 @@ TEST_F(telemetry, hwmon_temperature)
 	char name[32];
 	unsigned int i;
 
-	if (!self->bar2)
+	if (!self->can_fault)
 		SKIP(return, "no fault window");
 	for (i = 0; i < ARRAY_SIZE(labels); i++) {
 		snprintf(name, sizeof(name), "temp%u_label", i + 1);
@@ -501,7 +456,7 @@ TEST_F(telemetry, ecc_events)
 	unsigned int i;
 	int sub;
 
-	if (!self->bar2)
+	if (!self->can_fault)
 		SKIP(return, "no fault window");
 	sub = subscribe(self->fd, 1ull << TRAINIUM_EVENT_ECC);
 	ASSERT_LE(0, sub);
@@ -531,7 +486,7 @@ TEST_F(telemetry, health_event)
 	char path[PATH_MAX], text[32];
 	int sub;
 
-	if (!self->bar2)
+	if (!self->can_fault)
 		SKIP(return, "no fault window");
 	sub = subscribe(self->fd, 1ull << TRAINIUM_EVENT_HEALTH);
 	ASSERT_LE(0, sub);
@@ -572,7 +527,7 @@ TEST_F(telemetry, thermal_events)
 	unsigned int i;
 	int sub;
 
-	if (!self->bar2)
+	if (!self->can_fault)
 		SKIP(return, "no fault window");
 	sub = subscribe(self->fd, 1ull << TRAINIUM_EVENT_THERMAL);
 	ASSERT_LE(0, sub);
@@ -599,7 +554,7 @@ TEST_F(telemetry, dead_firmware)
 	struct drm_trainium_event event;
 	int sub;
 
-	if (!self->bar2)
+	if (!self->can_fault)
 		SKIP(return, "no fault window");
 	ASSERT_TRUE(set(self, "hbm1-ecc-corrected=5"));
 	sub = subscribe(self->fd, ~0ull >> (63 - TRAINIUM_EVENT_THERMAL) &
