@@ -496,6 +496,7 @@ int neuron_device_get_engine(struct neuron_device *device, uint32_t engine,
 	full.rings_free = q.rings_free;
 	full.bytes = q.bytes;
 	full.resets = q.resets;
+	full.busy_ns = q.busy_ns;
 	return nrn_copy_out(info, &full, sizeof(full), ENGINE_MIN, "neuron_engine_info");
 }
 
@@ -518,6 +519,17 @@ int neuron_device_get_telemetry(struct neuron_device *device, struct neuron_tele
 	full.health = q.health;
 	full.heartbeat = q.heartbeat;
 	memcpy(full.power_util, q.power_util, sizeof(full.power_util));
+	memcpy(full.hbm_ecc_repairable, q.hbm_ecc_repairable, sizeof(full.hbm_ecc_repairable));
+	full.sensors = !!(q.valid & TRAINIUM_TELEMETRY_SENSORS);
+	full.throttle = q.throttle;
+	full.power_uw = q.power_uw;
+	full.power_max_uw = q.power_max_uw;
+	full.energy_uj = q.energy_uj;
+	full.num_dies = q.num_dies;
+	full.num_stacks = q.num_stacks;
+	full.temperature_max = q.temperature_max;
+	full.temperature_crit = q.temperature_crit;
+	memcpy(full.temperature, q.temperature, sizeof(full.temperature));
 	return nrn_copy_out(telemetry, &full, sizeof(full), TELEMETRY_MIN, "neuron_telemetry");
 }
 

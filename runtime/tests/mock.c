@@ -242,6 +242,8 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 		struct drm_trainium_query_queue queue;
 		struct drm_trainium_query_limits limits;
 		struct drm_trainium_query_telemetry telemetry;
+		struct drm_trainium_query_holder holder;
+		struct drm_trainium_query_core core;
 	} u;
 	struct mock_queue *queue;
 	uint32_t size = 0, room = arg->size;
@@ -256,6 +258,7 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 		u.device.uapi_minor = TRAINIUM_UAPI_MINOR;
 		u.device.generation = 2;
 		u.device.features = mock.features;
+		u.device.event_types = mock.event_types;
 		memcpy(u.device.name, "trainium2", 10);
 		u.device.serial = 0x1122334455667788;
 		u.device.num_cores = 8;
@@ -287,6 +290,7 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 		u.engine.flags = TRAINIUM_ENGINE_HOST_ACCESS;
 		u.engine.rings_free = 15;
 		u.engine.bytes = 4711;
+		u.engine.busy_ns = 815;
 		size = sizeof(u.engine);
 		break;
 	case TRAINIUM_QUERY_QUEUE:
@@ -304,7 +308,27 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 		u.telemetry.hbm_ecc_corrected[3] = 7;
 		u.telemetry.heartbeat = 42;
 		u.telemetry.power_util[1] = 1234;
+		u.telemetry.valid = TRAINIUM_TELEMETRY_SENSORS;
+		u.telemetry.energy_uj = 1ull << 40;
+		u.telemetry.temperature[5] = -40000;
 		size = sizeof(u.telemetry);
+		break;
+	case TRAINIUM_QUERY_HOLDER:
+		if (arg->index > 7)
+			return -ENOENT;
+		u.holder.id = arg->index > 3 ? 7 : 3;
+		u.holder.flags = arg->index > 3 ? 0 : TRAINIUM_HOLDER_SELF;
+		u.holder.pid = 42;
+		memset(u.holder.comm, 'x', sizeof(u.holder.comm));
+		u.holder.hbm_bytes = 1ull << 33;
+		u.holder.others = 9;
+		size = sizeof(u.holder);
+		break;
+	case TRAINIUM_QUERY_CORE:
+		if (arg->index >= 8)
+			return -EINVAL;
+		u.core.idle[3] = arg->index + 1;
+		size = sizeof(u.core);
 		break;
 	default:
 		return -EINVAL;
@@ -325,6 +349,20 @@ struct mock_queue *mock_queue(struct mock_file *file, uint32_t id)
 		if (id && file->queue[i].id == id)
 			return &file->queue[i];
 	return NULL;
+}
+
+static int subscribe(struct drm_trainium_events *arg)
+{
+	int ends[2];
+
+	if (!arg->types || arg->types & ~mock.event_types || arg->fd ||
+	    arg->record_size != sizeof(struct drm_trainium_event) ||
+	    arg->flags != TRAINIUM_EVENTS_NONBLOCK)
+		return -EINVAL;
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	arg->fd = ends[0];
+	mock.events_fd = ends[1];
+	return 0;
 }
 
 static int queue_create(struct mock_file *file, struct drm_trainium_queue_create *arg)
@@ -626,6 +664,8 @@ static int mock_ioctl_locked(int fd, unsigned long request, void *arg)
 		return queue_destroy(file, arg);
 	case DRM_IOCTL_TRAINIUM_SUBMIT:
 		return submit(file, arg);
+	case DRM_IOCTL_TRAINIUM_EVENTS:
+		return subscribe(arg);
 	case DRM_IOCTL_TRAINIUM_RESET:
 		if (((struct drm_trainium_reset *)arg)->scope == TRAINIUM_RESET_CORE &&
 		    ((struct drm_trainium_reset *)arg)->index >= 8)

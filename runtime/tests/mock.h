@@ -66,6 +66,10 @@ struct mock {
 	/** @no_import: buffers of others cannot be reached */
 	bool no_import;
 	uint64_t reset_count;
+	uint64_t event_types;
+
+	/** @events_fd: what is written here is read from the last subscription */
+	int events_fd;
 
 	/* counters */
 	unsigned int creates[3];

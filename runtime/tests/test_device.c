@@ -278,12 +278,22 @@ static void test_limits_engine_telemetry(void **state)
 	assert_int_equal(engine.core, -1);
 	assert_int_equal(engine.host_access, 1);
 	assert_int_equal(engine.bytes, 4711);
+	assert_int_equal(engine.busy_ns, 815);
 	assert_int_equal(neuron_device_get_engine(device, 132, &engine), -EINVAL);
 	assert_sentence("accel1: engine 132 does not exist");
 	assert_int_equal(neuron_device_get_telemetry(device, &telemetry), 0);
 	assert_int_equal(telemetry.hbm_ecc_corrected[3], 7);
 	assert_int_equal(telemetry.heartbeat, 42);
 	assert_int_equal(telemetry.power_util[1], 1234);
+	assert_int_equal(telemetry.sensors, 1);
+	assert_true(telemetry.energy_uj == 1ull << 40);
+	assert_int_equal(telemetry.temperature[5], -40000);
+	/* A program of version 0.1 */
+	telemetry.size = offsetof(struct neuron_telemetry, pad);
+	telemetry.pad = 0xee;
+	assert_int_equal(neuron_device_get_telemetry(device, &telemetry), 0);
+	assert_int_equal(telemetry.size, offsetof(struct neuron_telemetry, pad));
+	assert_int_equal(telemetry.pad, 0xee);
 	neuron_device_close(device);
 }
 

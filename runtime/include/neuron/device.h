@@ -269,6 +269,8 @@ struct neuron_engine_info {
 	uint64_t bytes;
 	/** @resets: resets of the engine since then */
 	uint64_t resets;
+	/** @busy_ns: time with work since then */
+	uint64_t busy_ns;
 };
 
 /**
@@ -311,6 +313,30 @@ struct neuron_telemetry {
 	uint32_t heartbeat;
 	/** @power_util: by die, hundredths of a percent of the maximum */
 	uint32_t power_util[NEURON_MAX_DIES];
+	/** @pad: zero */
+	uint32_t pad;
+	/** @sensors: not 0 if the firmware has the sensors that follow */
+	uint32_t sensors;
+	/** @throttle: how far the clock is throttled, hundredths of a percent */
+	uint32_t throttle;
+	/** @hbm_ecc_repairable: of the uncorrected errors those that can be repaired */
+	uint32_t hbm_ecc_repairable[NEURON_MAX_STACKS];
+	/** @power_uw: power of the chip, microwatts */
+	uint64_t power_uw;
+	/** @power_max_uw: power at full utilisation, microwatts */
+	uint64_t power_max_uw;
+	/** @energy_uj: since power-on, microjoules */
+	uint64_t energy_uj;
+	/** @num_dies: temperatures of dies */
+	uint32_t num_dies;
+	/** @num_stacks: temperatures of stacks */
+	uint32_t num_stacks;
+	/** @temperature_max: from here on the chip throttles, thousandths of a degree Celsius */
+	int32_t temperature_max;
+	/** @temperature_crit: from here on it may be damaged */
+	int32_t temperature_crit;
+	/** @temperature: of the dies, then of the stacks */
+	int32_t temperature[NEURON_MAX_DIES + NEURON_MAX_STACKS];
 };
 
 /**

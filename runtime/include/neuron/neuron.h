@@ -32,6 +32,7 @@
 #include <neuron/device.h>
 #include <neuron/buffer.h>
 #include <neuron/fence.h>
+#include <neuron/monitor.h>
 #include <neuron/queue.h>
 
 #endif
