@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,11 @@
 #include "table.h"
 #include "tool.h"
 
+struct process {
+	int32_t pid;
+	char command[NEURON_NAME_SIZE];
+};
+
 /**
  * struct device - what is shown of one device
  */
@@ -21,6 +27,9 @@ struct device {
 	struct neuron_device_entry entry;
 	struct neuron_device_info info;
 	struct neuron_memory_info memory;
+	/** @processes: that hold it, as far as the caller may see them */
+	struct process *processes;
+	unsigned int num_processes;
 	/** @error: why there is nothing but @entry; empty if there is */
 	char error[320];
 };
@@ -38,6 +47,38 @@ static void print_usage(void)
 	       "Exit status: 0; 1 no device, or one that could not be asked; 2 wrong usage.\n");
 }
 
+static bool has_process(const struct device *device, int32_t pid)
+{
+	unsigned int i;
+
+	for (i = 0; i < device->num_processes; i++)
+		if (device->processes[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Each process once that has queues or memory. An older driver tells of none. */
+static void ask_holders(struct device *device, struct neuron_device *handle)
+{
+	struct neuron_holder holder = { .size = sizeof(holder) };
+	struct process *grown;
+	uint32_t from;
+
+	for (from = 0; !neuron_device_next_holder(handle, from, &holder); from = holder.id + 1) {
+		if (!holder.queues && !holder.hbm_bytes && !holder.host_bytes)
+			continue;
+		if (!holder.pid || has_process(device, holder.pid))
+			continue;
+		grown = realloc(device->processes, (device->num_processes + 1) * sizeof(*grown));
+		if (!grown)
+			tool_die(TOOL_FAILED, "out of memory");
+		device->processes = grown;
+		grown += device->num_processes++;
+		grown->pid = holder.pid;
+		memcpy(grown->command, holder.command, sizeof(grown->command));
+	}
+}
+
 static void ask(struct device *device)
 {
 	struct neuron_device *handle;
@@ -51,6 +92,8 @@ static void ask(struct device *device)
 	if (neuron_device_get_info(handle, &device->info) ||
 	    neuron_device_get_memory(handle, NEURON_STACK_ANY, &device->memory))
 		snprintf(device->error, sizeof(device->error), "%s", neuron_last_error());
+	else
+		ask_holders(device, handle);
 	neuron_device_close(handle);
 }
 
@@ -124,6 +167,21 @@ static void add_int(struct json_object *object, const char *key, uint64_t value)
 	json_object_object_add(object, key, json_object_new_uint64(value));
 }
 
+static struct json_object *processes_json(const struct device *device)
+{
+	struct json_object *list = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < device->num_processes; i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_int(o, "pid", (uint64_t)device->processes[i].pid);
+		add_string(o, "command", device->processes[i].command);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
 static struct json_object *device_json(const struct device *device)
 {
 	const struct neuron_device_info *info = &device->info;
@@ -155,6 +213,7 @@ static struct json_object *device_json(const struct device *device)
 		 info->driver_version[2]);
 	add_string(o, "driver_version", text);
 	add_int(o, "reset_count", info->reset_count);
+	json_object_object_add(o, "neuron_processes", processes_json(device));
 	return o;
 }
 
@@ -220,6 +279,8 @@ int main(int argc, char **argv)
 		tool_warn("%s", devices[i].error);
 		status = TOOL_FAILED;
 	}
+	for (i = 0; i < count; i++)
+		free(devices[i].processes);
 	free(devices);
 	return tool_finish(status);
 }
