@@ -327,3 +327,24 @@ void trn_patterns_free(struct trn_queue *q)
 	kfree(q->patterns);
 	q->patterns = NULL;
 }
+
+/**
+ * trn_emit_count_busy - a job was timed that has ended inside its submit
+ * @e: what it wrote; the queue's lock is held
+ * @begin: when its doorbell was rung; a small one stands for many others
+ */
+void trn_emit_count_busy(const struct trn_emit *e, u64 begin)
+{
+	unsigned long rings = e->written;
+	u64 ns = ktime_get_ns() - begin;
+	unsigned int r;
+
+	if (likely(!e->spread)) {
+		ns *= TRN_BUSY_SAMPLE;
+		e->ring->inline_ns += ns;
+	} else {
+		for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
+			e->q->ring[r]->inline_ns += ns;
+	}
+	e->q->busy_ns += ns;
+}

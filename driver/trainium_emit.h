@@ -127,6 +127,11 @@ static inline bool trn_emit_op(struct trn_emit *e, const struct trn_job_op *op, 
 	return trn_emit_copy_slow(e, op, done);
 }
 
+/* Of the jobs that end at once, one of so many is timed for all of them. */
+#define TRN_BUSY_SAMPLE		64u
+
+void trn_emit_count_busy(const struct trn_emit *e, u64 begin);
+
 /* Counts what was written to the ring and is not counted yet. */
 static inline void trn_emit_count(struct trn_emit *e)
 {

@@ -24,9 +24,6 @@
 #define TRN_INLINE_BYTES	(64u << 10)
 #define TRN_INLINE_DESCS	32u
 
-/* Of the jobs that end at once, one of so many is timed for all of them. */
-#define TRN_BUSY_SAMPLE		64u
-
 /* Device memory is zeroed in jobs of this size. */
 #define TRN_CLEAR_BYTES		BIT_ULL(30)
 
@@ -436,23 +433,6 @@ static noinline bool trn_submit_kick_all(struct trn_slot *slot, struct trn_emit 
 	return reached;
 }
 
-/* A job that has ended inside the submit was measured; a small one for many others */
-static void trn_submit_count_busy(struct trn_queue *q, const struct trn_emit *e, u64 begin)
-{
-	unsigned long rings = e->written;
-	u64 ns = ktime_get_ns() - begin;
-	unsigned int r;
-
-	if (likely(!e->spread)) {
-		ns *= TRN_BUSY_SAMPLE;
-		e->ring->inline_ns += ns;
-	} else {
-		for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
-			q->ring[r]->inline_ns += ns;
-	}
-	q->busy_ns += ns;
-}
-
 static int trn_submit_direct_locked(struct trn_submit *s)
 {
 	struct trn_queue *q = s->q;
@@ -491,7 +471,7 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 		q->inline_done = reached;
 	if (reached && !q->busy) {
 		if (unlikely(begin))
-			trn_submit_count_busy(q, &e, begin);
+			trn_emit_count_busy(&e, begin);
 		trn_submit_ended(s);
 		return 0;
 	}
