@@ -505,18 +505,19 @@ static int trn_submit_direct(struct trn_submit *s)
 	ret = trn_fetch_ops(s, 0, min(s->args->op_count, TRN_OP_BLOCK));
 	if (unlikely(ret))
 		return ret;
+	/* Outside of all locks, as the workers do it */
+	cookie = dma_fence_begin_signalling();
 	ret = mutex_lock_killable(&q->lock);
 	if (unlikely(ret))
-		return ret;
+		goto out;
 	/* A device that goes away is broken first, and held meanwhile. */
-	if (unlikely(q->closing || READ_ONCE(q->tdev->held) || READ_ONCE(q->tdev->broken))) {
-		mutex_unlock(&q->lock);
-		return TRN_SUBMIT_SLOW;
-	}
-	cookie = dma_fence_begin_signalling();
-	ret = trn_submit_direct_locked(s);
-	dma_fence_end_signalling(cookie);
+	if (unlikely(q->closing || READ_ONCE(q->tdev->held) || READ_ONCE(q->tdev->broken)))
+		ret = TRN_SUBMIT_SLOW;
+	else
+		ret = trn_submit_direct_locked(s);
 	mutex_unlock(&q->lock);
+out:
+	dma_fence_end_signalling(cookie);
 	return ret;
 }
 
@@ -559,15 +560,16 @@ static int trn_submit_queue(struct trn_submit *s, struct trn_job *job)
 	int idx, ret;
 	bool cookie;
 
+	/* Outside of all locks, as the workers do it */
+	cookie = dma_fence_begin_signalling();
 	ret = trn_queue_lock(q, &idx);
 	if (ret)
-		return ret;
+		goto out;
 	if (!trn_queue_has_slot(q)) {
-		trn_queue_unlock(q, idx);
-		return TRN_SUBMIT_FULL;
+		ret = TRN_SUBMIT_FULL;
+		goto unlock;
 	}
 
-	cookie = dma_fence_begin_signalling();
 	s->seqno = q->submitted + 1;
 	trace_trn_submit(q->tdev, q->id, s->seqno, job->num_ops, s->bytes);
 	job->spread = s->bytes >= TRN_EMIT_SPREAD && q->num_rings > 1;
@@ -582,9 +584,11 @@ static int trn_submit_queue(struct trn_submit *s, struct trn_job *job)
 	spin_unlock_irq(&q->fc->lock);
 	trn_job_add_deps(job);
 	trn_queue_advance(q);
-	dma_fence_end_signalling(cookie);
+unlock:
 	trn_queue_unlock(q, idx);
-	return 0;
+out:
+	dma_fence_end_signalling(cookie);
+	return ret;
 }
 
 static int trn_submit_deferred(struct trn_submit *s)
