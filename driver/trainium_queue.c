@@ -367,9 +367,10 @@ void trn_queue_close(struct trn_queue *q, bool kill)
 			slot->reason = TRAINIUM_REASON_CLOSED;
 		}
 	}
+	/* Under the lock: what ends the queue waits for work queued before. */
+	queue_work(q->tdev->wq, &q->work);
 	mutex_unlock(&q->lock);
 	wake_up_all(&q->wait);
-	queue_work(q->tdev->wq, &q->work);
 }
 
 static int trn_queue_create_check(struct trn_device *tdev,

@@ -216,8 +216,10 @@ static void trn_queue_recover(struct trn_queue *q)
 	q->watched_at = jiffies;
 	trn_queue_reap(q);
 	mutex_unlock(&q->lock);
+	spin_lock_irq(&q->fc->lock);
 	if (!q->dead)
 		queue_work(q->tdev->wq, &q->work);
+	spin_unlock_irq(&q->fc->lock);
 }
 
 /**
