@@ -3,8 +3,11 @@
  * State of a Trainium device, and what the parts of the driver call of each
  * other. Lock order, outermost first:
  *
+ *   trn_device.bos_lock (mutex)    lists of buffers
+ *   dma_resv of a shared buffer (ww_mutex)  whoever uses it
  *   trn_device.reset_lock (rwsem)  queues run under read, a reset is the writer;
  *                                  small jobs: see trn_device_hold()
+ *   trn_device.queues_lock (mutex) list of queues
  *   trn_queue.lock (mutex)         the rings of a queue, its list of jobs
  *   trn_engine.lock (mutex)        registers of an engine, who owns its rings
  *   trn_hbm.lock (mutex)           allocator of a stack
@@ -14,10 +17,10 @@
  *   trn_engine.busy_lock (spinlock, irq-safe)  its time with work
  *   trn_device.events_lock (spinlock, irq-safe)  subscriptions and their records
  *
- * Fences are signalled under the first three. So while one of them is held no
- * memory is allocated with GFP_KERNEL (bring what is needed), and user memory
- * is not touched, not even through copy_from_user(): it may sleep for as long
- * as the owner of that memory likes.
+ * Fences are signalled under those from reset_lock to trn_engine.lock. So while
+ * one of them is held no memory is allocated with GFP_KERNEL (bring what is
+ * needed), and user memory is not touched, not even through copy_from_user(): it
+ * may sleep for as long as the owner of that memory likes.
  */
 #ifndef TRAINIUM_DEVICE_H
 #define TRAINIUM_DEVICE_H
@@ -225,9 +228,11 @@ struct trn_device {
 	struct trn_reports *reports;
 	struct trn_dump *dump;
 
-	/* buffers with a mapping for DMA (trainium_gem.c) */
-	struct mutex bos_lock;
-	struct list_head bos;
+	/* buffers (trainium_gem.c) */
+	struct mutex bos_lock;		/* both lists; outside of reservations */
+	struct list_head bos;		/* with a mapping for DMA */
+	struct list_head exports;	/* HBM with a dma-buf */
+	atomic_t share_count;		/* times that a buffer became a shared one */
 
 	/* all queues (trainium_queue.c) */
 	struct mutex queues_lock;
@@ -361,9 +366,10 @@ int trn_hbm_init(struct trn_device *tdev);
 int trn_gem_init(struct trn_device *tdev);
 /* Unmaps all buffers; the engines are stopped, the device is unplugged. */
 void trn_gem_fini(struct trn_device *tdev);
-struct drm_gem_object *trn_gem_prime_import_sg_table(struct drm_device *drm,
-						     struct dma_buf_attachment *attach,
-						     struct sg_table *sgt);
+/* trainium_dmabuf.c */
+struct drm_gem_object *trn_gem_prime_import(struct drm_device *drm, struct dma_buf *dma_buf);
+/* Can memory of the device be given to other devices at all? */
+bool trn_device_has_p2p(const struct trn_device *tdev);
 
 /*
  * trainium_queue.c: called by the interrupt handler and by recovery.

@@ -82,6 +82,7 @@ static const struct drm_ioctl_desc trn_ioctls[] = {
  * Version history:
  *  1.0: first: queries, buffers, fenced queues, submit, reset
  *  1.1: events, sensors, holders, busy time of engines, activity of cores
+ *  1.2: jobs wait for the fences of shared buffers; HBM shared by peer-to-peer
  */
 static const struct drm_driver trn_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_COMPUTE_ACCEL | DRIVER_SYNCOBJ |
@@ -89,7 +90,7 @@ static const struct drm_driver trn_drm_driver = {
 	.open = trn_file_open,
 	.postclose = trn_file_close,
 	.show_fdinfo = trn_show_fdinfo,
-	.gem_prime_import_sg_table = trn_gem_prime_import_sg_table,
+	.gem_prime_import = trn_gem_prime_import,
 	.ioctls = trn_ioctls,
 	.num_ioctls = ARRAY_SIZE(trn_ioctls),
 	.fops = &trn_fops,

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Buffer objects: creating, asking, mapping to the CPU, and sharing by PRIME.
- */
-#include <linux/dma-buf.h>
+/* Buffer objects: creating, asking, mapping to the CPU. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -38,29 +35,6 @@ static void trn_gem_free(struct drm_gem_object *obj)
 static void trn_gem_close(struct drm_gem_object *obj, struct drm_file *file)
 {
 	trn_queues_forget_bo(to_trn_device(obj->dev), file->driver_priv, to_trn_bo(obj));
-}
-
-/* PRIME: pages of the kernel's own can be shared with any driver. */
-static struct dma_buf *trn_gem_export(struct drm_gem_object *obj, int flags)
-{
-	if (to_trn_bo(obj)->placement == TRAINIUM_BO_USERPTR)
-		return ERR_PTR(-EOPNOTSUPP);
-	return drm_gem_prime_export(obj, flags);
-}
-
-/* Importers pin: device memory would need peer-to-peer, which is refused. */
-static int trn_gem_pin(struct drm_gem_object *obj)
-{
-	return to_trn_bo(obj)->placement == TRAINIUM_BO_HOST ? 0 : -EOPNOTSUPP;
-}
-
-static struct sg_table *trn_gem_get_sg_table(struct drm_gem_object *obj)
-{
-	struct trn_bo *bo = to_trn_bo(obj);
-
-	if (bo->placement != TRAINIUM_BO_HOST)
-		return ERR_PTR(-EOPNOTSUPP);
-	return trn_bo_export_sgt(bo);
 }
 
 static int trn_gem_vmap(struct drm_gem_object *obj, struct iosys_map *map)
@@ -110,14 +84,9 @@ static int trn_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 static vm_fault_t trn_gem_insert(struct vm_area_struct *vma, struct trn_bo *bo,
 				 unsigned long addr, unsigned long page)
 {
-	struct trn_device *tdev = to_trn_device(bo->base.dev);
-	phys_addr_t phys;
-
 	if (!trn_bo_is_hbm(bo))
 		return vmf_insert_page(vma, addr, bo->pages[page]);
-
-	phys = tdev->hbm_phys + bo->stack * tdev->hbm_pitch + bo->node.start;
-	return vmf_insert_pfn(vma, addr, (phys >> PAGE_SHIFT) + page);
+	return vmf_insert_pfn(vma, addr, PHYS_PFN(trn_bo_phys(bo)) + page);
 }
 
 static vm_fault_t trn_gem_fault(struct vm_fault *vmf)
@@ -162,8 +131,6 @@ static const struct drm_gem_object_funcs trn_gem_funcs = {
 	.free = trn_gem_free,
 	.close = trn_gem_close,
 	.export = trn_gem_export,
-	.pin = trn_gem_pin,
-	.get_sg_table = trn_gem_get_sg_table,
 	.vmap = trn_gem_vmap,
 	.vunmap = trn_gem_vunmap,
 	.mmap = trn_gem_mmap,
@@ -346,7 +313,7 @@ int trn_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file)
 	bo = to_trn_bo(obj);
 
 	args->size = bo->size;
-	args->flags = bo->flags;
+	args->flags = bo->flags & ~TRN_BO_F_INTERNAL;
 	/* Imported memory is host memory, as far as a user can tell. */
 	args->placement = bo->placement == TRN_BO_IMPORTED ? TRAINIUM_BO_HOST : bo->placement;
 	args->stack = bo->stack;
@@ -357,36 +324,7 @@ int trn_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file)
 }
 
 /**
- * trn_gem_prime_import_sg_table - a dma-buf of another driver as a buffer
- * @drm: device
- * @attach: attachment of the device to the dma-buf
- * @sgt: its memory, mapped for DMA
- *
- * Return: the object or an ERR_PTR.
- */
-struct drm_gem_object *trn_gem_prime_import_sg_table(struct drm_device *drm,
-						     struct dma_buf_attachment *attach,
-						     struct sg_table *sgt)
-{
-	u64 size = attach->dmabuf->size;
-	struct trn_bo *bo;
-	int ret;
-
-	if (!size || !PAGE_ALIGNED(size))
-		return ERR_PTR(-EINVAL);
-	bo = trn_bo_new(to_trn_device(drm), size, size, TRN_BO_IMPORTED, 0);
-	if (IS_ERR(bo))
-		return ERR_CAST(bo);
-	ret = trn_bo_attach_dma(bo, sgt);
-	if (ret) {
-		trn_bo_put(bo);
-		return ERR_PTR(ret);
-	}
-	return &bo->base;
-}
-
-/**
- * trn_gem_init - prepare the list of buffers
+ * trn_gem_init - prepare the lists of buffers
  * @tdev: device
  *
  * Return: 0 or a negative error.
@@ -394,5 +332,6 @@ struct drm_gem_object *trn_gem_prime_import_sg_table(struct drm_device *drm,
 int trn_gem_init(struct trn_device *tdev)
 {
 	INIT_LIST_HEAD(&tdev->bos);
+	INIT_LIST_HEAD(&tdev->exports);
 	return drmm_mutex_init(&tdev->drm, &tdev->bos_lock);
 }

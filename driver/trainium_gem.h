@@ -14,6 +14,11 @@
 /* In struct trn_bo only: memory of another driver, by PRIME */
 #define TRN_BO_IMPORTED		0x100u
 
+/* In struct trn_bo only, beside TRAINIUM_BO_F_* */
+#define TRN_BO_F_SYNC		BIT(30)	/* CPU caches or a bounce buffer are in the way */
+#define TRN_BO_F_SHARED		BIT(31)	/* has a dma-buf: its reservation object counts */
+#define TRN_BO_F_INTERNAL	(TRN_BO_F_SYNC | TRN_BO_F_SHARED)
+
 /**
  * struct trn_seg - a stretch of a buffer that is contiguous for the device
  * @offset: where it begins in the buffer
@@ -27,7 +32,8 @@ struct trn_seg {
 /**
  * struct trn_bo - buffer object
  *
- * Constant from the time its handle is visible, but for what @sgt says.
+ * Constant from the time its handle is visible, but for what @sgt says and
+ * what becomes of it by sharing.
  */
 struct trn_bo {
 	struct drm_gem_object base;
@@ -38,12 +44,12 @@ struct trn_bo {
 	u32 num_segs;
 	/** @placement: TRAINIUM_BO_* or TRN_BO_IMPORTED */
 	u32 placement;
-	/** @flags: TRAINIUM_BO_F_* */
+	/** @flags: TRAINIUM_BO_F_*, TRN_BO_F_*; TRN_BO_F_SHARED comes later */
 	u32 flags;
 	/** @stack: HBM: where */
 	u32 stack;
-	/** @need_sync: the CPU's caches or a bounce buffer are in the way */
-	bool need_sync;
+	/** @revoked: imported: the exporter has taken its memory back */
+	bool revoked;
 	/** @content_generation: number of device resets when it was zeroed */
 	u64 content_generation;
 
@@ -62,8 +68,12 @@ struct trn_bo {
 	 * trn_device.bos_lock
 	 */
 	struct sg_table *sgt;
-	/** @link: in trn_device.bos while there is @sgt */
+	/** @link: in trn_device.bos while there is @sgt; trn_device.bos_lock */
 	struct list_head link;
+	/** @dmabuf: exported HBM: what it is known as; trn_device.bos_lock */
+	struct dma_buf *dmabuf;
+	/** @export_link: in trn_device.exports while there is @dmabuf */
+	struct list_head export_link;
 };
 
 static inline struct trn_bo *to_trn_bo(struct drm_gem_object *obj)
@@ -81,9 +91,26 @@ static inline bool trn_bo_is_hbm(const struct trn_bo *bo)
 	return bo->placement == TRAINIUM_BO_HBM;
 }
 
+/* Where BAR4 shows a buffer in HBM that is CPU-visible */
+static inline phys_addr_t trn_bo_phys(const struct trn_bo *bo)
+{
+	struct trn_device *tdev = container_of(bo->base.dev, struct trn_device, drm);
+
+	return tdev->hbm_phys + bo->stack * tdev->hbm_pitch + bo->node.start;
+}
+
 /* trainium_gem.c */
 struct trn_bo *trn_bo_new(struct trn_device *tdev, u64 size, u64 span,
 			  u32 placement, u32 flags);
+
+/* trainium_dmabuf.c */
+struct dma_buf *trn_gem_export(struct drm_gem_object *obj, int flags);
+void trn_import_unmap(struct trn_bo *bo, struct sg_table *sgt);
+void trn_exports_revoke(struct trn_device *tdev);
+
+/* trainium_share.c */
+int trn_share_begin(struct trn_bo *bo);
+int trn_share_in_flight(struct trn_bo *bo);
 
 /* trainium_hostmem.c */
 int trn_bo_attach_dma(struct trn_bo *bo, struct sg_table *sgt);

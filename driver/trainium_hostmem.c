@@ -3,7 +3,6 @@
  * Host memory as buffers: pages of the kernel's, and pinned pages of a
  * process. Both become a scatter list mapped for DMA.
  */
-#include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -106,7 +105,8 @@ static int trn_bo_set_segs(struct trn_bo *bo, struct sg_table *sgt)
 		}
 		expect = sg_dma_address(sg) + sg_dma_len(sg);
 		offset += sg_dma_len(sg);
-		bo->need_sync |= dma_need_sync(tdev->drm.dev, sg_dma_address(sg));
+		if (dma_need_sync(tdev->drm.dev, sg_dma_address(sg)))
+			bo->flags |= TRN_BO_F_SYNC;
 	}
 	bo->segs[n].offset = offset;
 	bo->num_segs = n;
@@ -150,8 +150,7 @@ static void trn_sgt_unmap(struct trn_bo *bo, struct sg_table *sgt)
 	struct device *dev = bo->base.dev->dev;
 
 	if (bo->placement == TRN_BO_IMPORTED) {
-		dma_buf_unmap_attachment_unlocked(bo->base.import_attach, sgt,
-						  DMA_BIDIRECTIONAL);
+		trn_import_unmap(bo, sgt);
 		return;
 	}
 	dma_unmap_sgtable(dev, sgt, trn_bo_dma_dir(bo), 0);
@@ -196,6 +195,7 @@ void trn_gem_fini(struct trn_device *tdev)
 		bo->sgt = NULL;
 	}
 	mutex_unlock(&tdev->bos_lock);
+	trn_exports_revoke(tdev);
 }
 
 /* Maps @bo->pages, of which the first is used from @offset. */
@@ -409,7 +409,7 @@ struct sg_table *trn_bo_export_sgt(struct trn_bo *bo)
 
 /**
  * trn_bo_sync_for_device - what the CPU wrote is visible to the engines
- * @bo: buffer with need_sync
+ * @bo: buffer with TRN_BO_F_SYNC
  */
 void trn_bo_sync_for_device(struct trn_bo *bo)
 {
@@ -421,7 +421,7 @@ void trn_bo_sync_for_device(struct trn_bo *bo)
 
 /**
  * trn_bo_sync_for_cpu - what the engines wrote is visible to the CPU
- * @bo: buffer with need_sync
+ * @bo: buffer with TRN_BO_F_SYNC
  */
 void trn_bo_sync_for_cpu(struct trn_bo *bo)
 {
@@ -430,5 +430,3 @@ void trn_bo_sync_for_cpu(struct trn_bo *bo)
 	if (bo->placement != TRN_BO_IMPORTED && bo->sgt)
 		dma_sync_sgtable_for_cpu(tdev->drm.dev, bo->sgt, trn_bo_dma_dir(bo));
 }
-
-TRN_IMPORT_NS(DMA_BUF);

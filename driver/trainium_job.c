@@ -131,6 +131,39 @@ void trn_fence_init(struct trn_fence *fence, struct trn_queue *q, u64 seqno)
 	dma_fence_init(&fence->base, &trn_fence_ops, &q->fc->lock, q->fc->context, seqno);
 }
 
+/**
+ * trn_job_fence - the fence of a job that may be in flight
+ * @q: queue
+ * @seqno: the job
+ *
+ * It is given one if it was submitted without.
+ *
+ * Return: the fence, with a reference; NULL if the job has ended; or an ERR_PTR.
+ */
+struct dma_fence *trn_job_fence(struct trn_queue *q, u64 seqno)
+{
+	struct trn_fence *new = trn_fence_alloc(q);
+	struct dma_fence *fence = NULL;
+	struct trn_slot *slot;
+
+	if (!new)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_irq(&q->fc->lock);
+	if (q->completed < seqno) {
+		slot = trn_slot(q, seqno);
+		if (!slot->fence) {
+			trn_fence_init(new, q, seqno);
+			slot->fence = new;
+			new = NULL;
+		}
+		fence = dma_fence_get(&slot->fence->base);
+	}
+	spin_unlock_irq(&q->fc->lock);
+	if (new)
+		trn_fence_drop(new);
+	return fence;
+}
+
 /* References to buffers */
 
 /**
@@ -430,7 +463,7 @@ static void trn_queue_reap_synced(struct trn_queue *q)
 
 		/* Nobody else completes it or lets go of its buffers. */
 		for (i = 0; i < slot->refs.num; i++)
-			if (slot->refs.list[i]->need_sync)
+			if (slot->refs.list[i]->flags & TRN_BO_F_SYNC)
 				trn_bo_sync_for_cpu(slot->refs.list[i]);
 
 		spin_lock_irq(&q->fc->lock);
@@ -535,7 +568,7 @@ static int trn_job_dep_error(struct trn_job *job)
 {
 	u32 i;
 
-	for (i = 0; i < job->num_deps; i++) {
+	for (i = 0; i < job->num_in; i++) {
 		/* Of a point on a timeline, the fence of that point counts. */
 		struct dma_fence *fence = dma_fence_chain_contained(job->deps[i].fence);
 
@@ -557,7 +590,7 @@ static void trn_job_start(struct trn_queue *q, struct trn_slot *slot)
 	}
 	if (slot->sync && !slot->error)
 		for (i = 0; i < slot->refs.num; i++)
-			if (slot->refs.list[i]->need_sync)
+			if (slot->refs.list[i]->flags & TRN_BO_F_SYNC)
 				trn_bo_sync_for_device(slot->refs.list[i]);
 
 	spin_lock_irq(&q->fc->lock);

@@ -63,6 +63,8 @@ static void trn_query_device(struct trn_device *tdev, struct drm_trainium_query_
 		d->features |= TRAINIUM_FEATURE_IRQ;
 	if (tdev->hbm_phys)
 		d->features |= TRAINIUM_FEATURE_HBM_MMAP;
+	if (trn_device_has_p2p(tdev))
+		d->features |= TRAINIUM_FEATURE_P2P;
 	if (tdev->ext && (tdev->ext_features & TRN_EXT_FEAT_CLOCK))
 		d->features |= TRAINIUM_FEATURE_MODEL_CLOCK;
 	strscpy(d->name, hw->name, sizeof(d->name));

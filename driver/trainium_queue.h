@@ -131,7 +131,23 @@ struct trn_job {
 	/** @callbacks: of them, those whose callback has not returned */
 	atomic_t callbacks;
 	u32 num_deps;
+	/** @num_in: those of in syncs, the first ones: if they fail, so does the job */
+	u32 num_in;
 	struct trn_job_dep *deps;
+};
+
+/* What a job does with a shared buffer */
+struct trn_share {
+	struct trn_bo *bo;
+	bool write;
+};
+
+/* The shared buffers of a job, with references; mostly none, then only @num is set. */
+struct trn_shares {
+	struct trn_share *list;		/* @few, or allocated */
+	u32 num;
+	u32 max;
+	struct trn_share few[TRN_BO_CACHE];
 };
 
 /* A job in its queue; trn_fence_ctx.lock once it is started */
@@ -283,6 +299,7 @@ void trn_fence_ctx_put(struct trn_fence_ctx *fc);
 struct trn_fence *trn_fence_alloc(struct trn_queue *q);
 void trn_fence_drop(struct trn_fence *fence);
 void trn_fence_init(struct trn_fence *fence, struct trn_queue *q, u64 seqno);
+struct dma_fence *trn_job_fence(struct trn_queue *q, u64 seqno);
 
 void trn_queue_set_busy(struct trn_queue *q, u32 busy);
 bool trn_queue_reap(struct trn_queue *q);
@@ -307,6 +324,14 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 				u32 num_rings, u32 stack);
 void trn_queue_close(struct trn_queue *q, bool kill);
 void trn_queues_forget_bo(struct trn_device *tdev, struct trn_file *tfile, struct trn_bo *bo);
+
+/* trainium_share.c */
+int trn_shares_add(struct trn_shares *shares, struct trn_bo *bo, bool write, bool may_alloc);
+bool trn_shares_busy(const struct trn_shares *shares, const struct trn_queue *q);
+int trn_shares_deps(const struct trn_shares *shares, const struct trn_queue *q,
+		    struct trn_job_dep **deps, u32 *num_deps);
+void trn_shares_publish(const struct trn_shares *shares, struct trn_queue *q, u64 seqno);
+void trn_shares_put(struct trn_shares *shares);
 
 /* trainium_recover.c */
 extern unsigned int trn_job_timeout_ms;

@@ -44,9 +44,13 @@ struct trn_submit {
 	struct trn_refs refs;
 	struct trn_fence *fence;
 	struct trn_out_sync *out;
+	/** @deps: of in syncs, then of shared buffers */
 	struct trn_job_dep *deps;
 	u32 num_out;
 	u32 num_deps;
+	/** @share_count: of the device, before the buffers were looked up */
+	int share_count;
+	struct trn_shares shares;
 	/** @depends: some fence has not been signalled, or with an error */
 	bool depends;
 	bool sync;
@@ -76,6 +80,7 @@ static void trn_submit_init(struct trn_submit *s, struct trn_queue *q, struct dr
 	s->deps = NULL;
 	s->num_out = 0;
 	s->num_deps = 0;
+	s->shares.num = 0;
 	s->depends = false;
 	s->sync = false;
 	s->barriers = false;
@@ -142,7 +147,7 @@ static int trn_submit_cache_bo(struct trn_submit *s, u32 handle, struct trn_bo *
 {
 	int i = trn_submit_bo_place(s);
 
-	if (i < 0 || bo->need_sync) {
+	if (i < 0 || bo->flags & TRN_BO_F_SYNC) {
 		s->refs.list[s->refs.num++] = bo;
 		return TRN_SUBMIT_SLOW;
 	}
@@ -163,7 +168,7 @@ static int trn_submit_keep_bo(struct trn_submit *s, u32 handle, struct trn_bo *b
 		return -ENOMEM;
 	}
 	s->refs.list[s->refs.num++] = bo;
-	s->sync |= bo->need_sync;
+	s->sync |= !!(bo->flags & TRN_BO_F_SYNC);
 	s->bos->handle[i] = handle;
 	s->bos->bo[i] = bo;
 	return 0;
@@ -227,6 +232,23 @@ static int trn_submit_fill(struct trn_job_op *op, const struct drm_trainium_op *
 	return 0;
 }
 
+/* A range that is not simply one of a private buffer: wrong, or of a shared one */
+static noinline int trn_submit_special(struct trn_submit *s, struct trn_bo *bo, u64 offset,
+				       u64 size, bool write)
+{
+	int ret;
+
+	if (!size || !trn_bo_has_range(bo, offset, size) ||
+	    (write && bo->flags & TRAINIUM_BO_F_READ_ONLY))
+		return -EINVAL;
+	if (!(bo->flags & TRN_BO_F_SHARED))
+		return 0;
+	if (READ_ONCE(bo->revoked))
+		return -ENODEV;
+	ret = trn_shares_add(&s->shares, bo, write, s->bos == &s->own);
+	return ret == -ENOSPC ? TRN_SUBMIT_SLOW : ret;
+}
+
 /* Checks an op; the one place where ranges of users are looked at. */
 static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
 				const struct drm_trainium_op *in)
@@ -244,8 +266,11 @@ static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
 	op->size = in->size;
 	s->bytes += in->size;
 	if (unlikely(!in->size || !trn_bo_has_range(op->dst, in->dst_offset, in->size) ||
-		     (op->dst->flags & TRAINIUM_BO_F_READ_ONLY)))
-		return -EINVAL;
+		     (op->dst->flags & (TRAINIUM_BO_F_READ_ONLY | TRN_BO_F_SHARED)))) {
+		ret = trn_submit_special(s, op->dst, op->dst_offset, op->size, true);
+		if (ret)
+			return ret;
+	}
 
 	if (unlikely(in->type != TRAINIUM_OP_COPY))
 		return in->type == TRAINIUM_OP_FILL ? trn_submit_fill(op, in) : -EINVAL;
@@ -254,8 +279,12 @@ static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
 	if (unlikely(ret))
 		return ret;
 	op->src_offset = in->src_offset;
-	if (unlikely(!trn_bo_has_range(op->src, in->src_offset, in->size)))
-		return -EINVAL;
+	if (unlikely(!trn_bo_has_range(op->src, in->src_offset, in->size) ||
+		     (op->src->flags & TRN_BO_F_SHARED))) {
+		ret = trn_submit_special(s, op->src, op->src_offset, op->size, false);
+		if (ret)
+			return ret;
+	}
 	if (unlikely(op->src == op->dst &&
 		     max(in->src_offset, in->dst_offset) - min(in->src_offset, in->dst_offset) <
 		     in->size))
@@ -448,6 +477,8 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 		return ret;
 	s->bos = &q->bos;
 	ret = trn_submit_emit(s, &e);
+	if (!ret && unlikely(s->shares.num) && trn_shares_busy(&s->shares, q))
+		ret = TRN_SUBMIT_SLOW;
 	if (unlikely(ret)) {
 		trn_emit_rewind(&e);
 		return ret;
@@ -565,16 +596,19 @@ static int trn_submit_queue(struct trn_submit *s, struct trn_job *job)
 	ret = trn_queue_lock(q, &idx);
 	if (ret)
 		goto out;
-	if (!trn_queue_has_slot(q)) {
-		ret = TRN_SUBMIT_FULL;
+	ret = trn_queue_has_slot(q) ? 0 : TRN_SUBMIT_FULL;
+	/* One of the buffers may be a shared one by now. */
+	if (s->file && s->share_count != atomic_read(&q->tdev->share_count))
+		ret = TRN_SUBMIT_SLOW;
+	if (ret)
 		goto unlock;
-	}
 
 	s->seqno = q->submitted + 1;
 	trace_trn_submit(q->tdev, q->id, s->seqno, job->num_ops, s->bytes);
 	job->spread = s->bytes >= TRN_EMIT_SPREAD && q->num_rings > 1;
 	job->deps = s->deps;
 	job->num_deps = s->num_deps;
+	job->num_in = s->args->in_sync_count;
 	s->deps = NULL;
 	s->num_deps = 0;
 	slot = trn_submit_slot(s);
@@ -601,7 +635,10 @@ static int trn_submit_deferred(struct trn_submit *s)
 	job = trn_job_new(s->q, s->args->op_count);
 	if (!job)
 		return -ENOMEM;
+	s->share_count = atomic_read_acquire(&s->q->tdev->share_count);
 	ret = trn_submit_read_ops(s, job);
+	if (!ret && s->shares.num)
+		ret = trn_shares_deps(&s->shares, s->q, &s->deps, &s->num_deps);
 	if (!ret)
 		ret = trn_submit_queue(s, job);
 	if (ret)
@@ -762,6 +799,7 @@ static void trn_submit_free_syncs(struct trn_submit *s)
 {
 	u32 i;
 
+	trn_shares_put(&s->shares);
 	for (i = 0; i < s->num_deps; i++)
 		dma_fence_put(s->deps[i].fence);
 	kvfree(s->deps);
@@ -798,6 +836,14 @@ static void trn_submit_again(struct trn_submit *s)
 {
 	trn_refs_put(&s->refs);
 	s->used = 0;
+	trn_shares_put(&s->shares);
+	/* But for those of in syncs, which come first. */
+	while (s->num_deps > s->args->in_sync_count)
+		dma_fence_put(s->deps[--s->num_deps].fence);
+	if (!s->num_deps) {
+		kvfree(s->deps);
+		s->deps = NULL;
+	}
 	s->bytes = 0;
 	s->sync = false;
 	s->barriers = false;
@@ -814,12 +860,14 @@ static int trn_submit_job(struct trn_submit *s)
 			trn_submit_again(s);
 			ret = trn_submit_deferred(s);
 		}
-		if (likely(ret != TRN_SUBMIT_FULL))
+		if (likely(ret <= 0))
 			return ret;
 		trn_submit_again(s);
-		ret = trn_submit_wait_slot(s);
-		if (ret)
-			return ret;
+		if (ret == TRN_SUBMIT_FULL) {
+			ret = trn_submit_wait_slot(s);
+			if (ret)
+				return ret;
+		}
 	}
 }
 
@@ -860,6 +908,8 @@ int trn_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 		goto out_syncs;
 
 	args->seqno = s.seqno;
+	if (unlikely(s.shares.num))
+		trn_shares_publish(&s.shares, q, s.seqno);
 	if (s.fence)
 		trn_submit_publish(&s);
 	ended = s.ended;
@@ -868,7 +918,7 @@ int trn_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 	args->status = ended ? TRAINIUM_STATUS_DONE : TRAINIUM_STATUS_PENDING;
 
 out_syncs:
-	if (args->in_sync_count | args->out_sync_count)
+	if (args->in_sync_count | args->out_sync_count | s.shares.num)
 		trn_submit_free_syncs(&s);
 	if (unlikely(s.refs.num))
 		trn_refs_put(&s.refs);

@@ -25,4 +25,5 @@ has() {
 echo "/* What this kernel offers; generated at build time. */"
 has IMPORT_NS_STRING linux/module.h \
 	'MODULE_IMPORT_NS\(ns\)[[:space:]]+MODULE_INFO\(import_ns, ns\)'
+has DMABUF_INVALIDATE linux/dma-buf.h '\(\*invalidate_mappings\)'
 has VMA_IS_COW_MAPPING linux/mm.h 'vma_is_cow_mapping\('

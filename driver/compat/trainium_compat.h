@@ -18,6 +18,12 @@
 #define TRN_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
+/* Taking memory back from importers had the name of the use it was made for. */
+#ifndef TRN_HAVE_DMABUF_INVALIDATE
+#define invalidate_mappings		move_notify
+#define dma_buf_invalidate_mappings	dma_buf_move_notify
+#endif
+
 #ifndef TRN_HAVE_VMA_IS_COW_MAPPING
 static inline bool vma_is_cow_mapping(const struct vm_area_struct *vma)
 {

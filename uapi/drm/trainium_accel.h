@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 #define TRAINIUM_UAPI_MAJOR	1
-#define TRAINIUM_UAPI_MINOR	1
+#define TRAINIUM_UAPI_MINOR	2
 
 #define DRM_TRAINIUM_QUERY		0x00
 #define DRM_TRAINIUM_BO_CREATE		0x01
@@ -97,6 +97,7 @@ struct drm_trainium_query {
 #define TRAINIUM_FEATURE_FABRIC		(1ull << 5)
 #define TRAINIUM_FEATURE_MODEL_CLOCK	(1ull << 6)	/* extension has a model clock */
 #define TRAINIUM_FEATURE_EVENTS		(1ull << 7)	/* DRM_IOCTL_TRAINIUM_EVENTS */
+#define TRAINIUM_FEATURE_P2P		(1ull << 8)	/* 1.2: HBM to other devices */
 
 /**
  * struct drm_trainium_query_device - identity and shape
@@ -557,7 +558,8 @@ struct drm_trainium_sync {
  * last such call. A submit with syncs and no ops is a job that does nothing.
  *
  * In syncs must have a fence already; a job whose fence has failed fails with
- * -ECANCELED.
+ * -ECANCELED. From 1.2 on a job also waits for the fences of dma-bufs that its
+ * ops use, and leaves its own there; how those have ended does not matter.
  */
 struct drm_trainium_submit {
 	/** @queue: id */
