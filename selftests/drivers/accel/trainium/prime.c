@@ -219,41 +219,6 @@ TEST_F(prime, file_operations)
 	close(fd);
 }
 
-/*
- * Fences of a shared buffer. The interface asks for explicit synchronisation;
- * a driver that also publishes its fences on the buffer has to do it right.
- */
-TEST_F(prime, implicit_fences)
-{
-	struct drm_trainium_op op = trn_op_fill(self->bo.handle, 0, SIZE, 0x2f, 1);
-	struct drm_trainium_submit s = trn_job(self->qa, &op, 1);
-	struct drm_trainium_sync in = {};
-	struct pollfd poll_fd = { .events = POLLIN };
-	struct trn_gate gate;
-	int ready;
-
-	if (trn_gate_open(&gate))
-		SKIP(return, "no vgem to make fences with");
-	ASSERT_EQ(0, trn_export(self->a, self->bo.handle, &poll_fd.fd));
-	ASSERT_EQ(0, trn_gate_sync(&gate, self->a, &in.handle));
-	s.in_syncs = trn_ptr(&in);
-	s.in_sync_count = 1;
-	ASSERT_EQ(0, trn_submit(self->a, &s));
-	/* Readers have to wait for the job, which has not even started. */
-	ready = poll(&poll_fd, 1, 0);
-	ASSERT_EQ(0, trn_gate_release(&gate));
-	trn_gate_close(&gate);
-	if (ready) {
-		EXPECT_EQ(0, trn_drain(self->a, self->qa));
-		close(poll_fd.fd);
-		SKIP(return, "the driver publishes no fences on shared buffers");
-	}
-	EXPECT_EQ(1, poll(&poll_fd, 1, 20000));
-	if (self->bo.map)
-		EXPECT_EQ(-1, trn_check_byte(self->bo.map, SIZE, 0x2f));
-	close(poll_fd.fd);
-}
-
 /* Another device of this driver: works or is refused, but never wrong */
 TEST_F(prime, between_devices)
 {

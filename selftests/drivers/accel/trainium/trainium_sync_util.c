@@ -169,6 +169,7 @@ int trn_gate_open(struct trn_gate *gate)
 	ret = trn_ioctl(gate->vgem, VGEM_ATTACH, &attach);
 	if (ret)
 		goto err;
+	gate->handle = dumb.handle;
 	gate->fence = attach.out_fence;
 	ret = trn_export(gate->vgem, dumb.handle, &buf);
 	if (ret)
@@ -197,6 +198,11 @@ int trn_gate_sync(struct trn_gate *gate, int fd, __u32 *handle)
 		return ret;
 	arg.handle = *handle;
 	return trn_ioctl(fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &arg);
+}
+
+int trn_gate_export(struct trn_gate *gate, int *out)
+{
+	return trn_export(gate->vgem, gate->handle, out);
 }
 
 int trn_gate_release(struct trn_gate *gate)

@@ -136,6 +136,7 @@ int trn_sync_file_status(int file);
  */
 struct trn_gate {
 	int vgem;
+	__u32 handle;	/* the buffer in vgem that has the fence as its writer's */
 	__u32 fence;
 	int file;	/* sync_file */
 };
@@ -144,6 +145,8 @@ struct trn_gate {
 int trn_gate_open(struct trn_gate *gate);
 /* A new binary syncobj with the fence */
 int trn_gate_sync(struct trn_gate *gate, int fd, __u32 *handle);
+/* That buffer as a dma-buf */
+int trn_gate_export(struct trn_gate *gate, int *out);
 int trn_gate_release(struct trn_gate *gate);
 void trn_gate_close(struct trn_gate *gate);
 
