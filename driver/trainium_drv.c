@@ -82,7 +82,8 @@ static const struct drm_ioctl_desc trn_ioctls[] = {
  * Version history:
  *  1.0: first: queries, buffers, fenced queues, submit, reset
  *  1.1: events, sensors, holders, busy time of engines, activity of cores
- *  1.2: jobs wait for the fences of shared buffers; HBM shared by peer-to-peer
+ *  1.2: jobs wait for the fences of shared buffers; HBM shared by peer-to-peer;
+ *       buffers near an engine; limits of memory
  */
 static const struct drm_driver trn_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_COMPUTE_ACCEL | DRIVER_SYNCOBJ |

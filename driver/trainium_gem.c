@@ -184,24 +184,25 @@ static int trn_bo_clear(struct trn_device *tdev, struct trn_bo *bo)
 static struct trn_bo *trn_bo_create_hbm(struct trn_device *tdev, u64 size,
 					const struct drm_trainium_bo_create *args)
 {
-	u64 align = max_t(u64, args->alignment, PAGE_SIZE);
 	struct trn_bo *bo;
 	u64 end;
 	int ret;
 
 	if (size > tdev->hbm_stack_size)
 		return ERR_PTR(-ENOSPC);
+	if (args->flags & TRAINIUM_BO_F_CPU_VISIBLE && !tdev->hbm_phys)
+		return ERR_PTR(-EOPNOTSUPP);
 	bo = trn_bo_new(tdev, size, size, TRAINIUM_BO_HBM, 0);
 	if (IS_ERR(bo))
 		return bo;
-	ret = trn_hbm_alloc(tdev, bo, args->stack, align);
+	ret = trn_hbm_alloc(tdev, bo, args);
 	if (ret == -ENOSPC) {
 		/*
 		 * What finished jobs held is given back by the workers of their
 		 * queues, a little after the fence has told of the end.
 		 */
 		flush_workqueue(tdev->wq);
-		ret = trn_hbm_alloc(tdev, bo, args->stack, align);
+		ret = trn_hbm_alloc(tdev, bo, args);
 	}
 	if (ret)
 		goto err_put;
@@ -211,8 +212,6 @@ static struct trn_bo *trn_bo_create_hbm(struct trn_device *tdev, u64 size,
 	if (end <= trn_hbm_cpu_visible(tdev, bo->stack)) {
 		bo->flags |= TRAINIUM_BO_F_CPU_VISIBLE;
 		ret = drm_gem_create_mmap_offset(&bo->base);
-	} else if (args->flags & TRAINIUM_BO_F_CPU_VISIBLE) {
-		ret = tdev->hbm_phys ? -ENOSPC : -EOPNOTSUPP;
 	}
 	if (!ret)
 		ret = trn_bo_clear(tdev, bo);
@@ -228,15 +227,17 @@ err_put:
 static int trn_bo_create_check(struct trn_device *tdev,
 			       const struct drm_trainium_bo_create *args)
 {
+	bool near = args->flags & TRAINIUM_BO_F_NEAR_ENGINE;
 	u32 allowed = 0;
 
 	switch (args->placement) {
 	case TRAINIUM_BO_HBM:
-		if (args->stack != TRAINIUM_STACK_ANY && args->stack >= tdev->hw->num_stacks)
+		if (near ? args->stack >= tdev->hw->num_engines :
+			   args->stack != TRAINIUM_STACK_ANY && args->stack >= tdev->hw->num_stacks)
 			return -EINVAL;
 		if (args->alignment & (args->alignment - 1))
 			return -EINVAL;
-		allowed = TRAINIUM_BO_F_CPU_VISIBLE;
+		allowed = TRAINIUM_BO_F_CPU_VISIBLE | TRAINIUM_BO_F_NEAR_ENGINE;
 		break;
 	case TRAINIUM_BO_USERPTR:
 		allowed = TRAINIUM_BO_F_READ_ONLY;

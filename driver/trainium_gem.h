@@ -124,7 +124,8 @@ void trn_bo_release_host(struct trn_bo *bo);
 struct sg_table *trn_bo_export_sgt(struct trn_bo *bo);
 
 /* trainium_hbm.c */
-int trn_hbm_alloc(struct trn_device *tdev, struct trn_bo *bo, u32 stack, u64 align);
+int trn_hbm_alloc(struct trn_device *tdev, struct trn_bo *bo,
+		  const struct drm_trainium_bo_create *args);
 void trn_hbm_free(struct trn_device *tdev, struct trn_bo *bo);
 void trn_hbm_query(struct trn_device *tdev, unsigned int stack,
 		   struct drm_trainium_query_memory *q);

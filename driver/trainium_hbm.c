@@ -54,15 +54,38 @@ int trn_hbm_init(struct trn_device *tdev)
 	return 0;
 }
 
-static int trn_hbm_insert(struct trn_device *tdev, struct trn_bo *bo, u32 stack, u64 align)
+/* What the CPU sees is left to those who need it, as long as there is more. */
+static int trn_hbm_insert_node(struct trn_hbm *hbm, struct trn_bo *bo, u64 align,
+			       u64 visible, bool must_see)
 {
+	u64 size = bo->base.size;
+	int ret;
+
+	if (!must_see) {
+		ret = drm_mm_insert_node_in_range(&hbm->mm, &bo->node, size, align, 0,
+						  visible, U64_MAX, DRM_MM_INSERT_BEST);
+		if (ret != -ENOSPC || !visible)
+			return ret;
+		visible = U64_MAX;
+	}
+	return drm_mm_insert_node_in_range(&hbm->mm, &bo->node, size, align, 0,
+					   0, visible, DRM_MM_INSERT_BEST);
+}
+
+static int trn_hbm_insert(struct trn_device *tdev, struct trn_bo *bo, u32 stack, u64 align,
+			  bool must_see)
+{
+	u64 visible = trn_hbm_cpu_visible(tdev, stack);
 	struct trn_hbm *hbm = &tdev->hbm[stack];
 	u64 size = bo->base.size;
 	int ret;
 
+	/* All of it or nothing: there is nothing to choose. */
+	if (visible >= tdev->hbm_stack_size)
+		visible = must_see ? U64_MAX : 0;
+
 	mutex_lock(&hbm->lock);
-	ret = drm_mm_insert_node_in_range(&hbm->mm, &bo->node, size, align, 0,
-					  0, U64_MAX, DRM_MM_INSERT_BEST);
+	ret = trn_hbm_insert_node(hbm, bo, align, visible, must_see);
 	if (!ret) {
 		hbm->free -= size;
 		hbm->bo_count++;
@@ -84,19 +107,26 @@ static int trn_hbm_insert(struct trn_device *tdev, struct trn_bo *bo, u32 stack,
  * trn_hbm_alloc - find device memory for a buffer
  * @tdev: device
  * @bo: buffer with its size set
- * @stack: HBM stack or TRAINIUM_STACK_ANY, which tries the emptiest first
- * @align: power of two, at least a page
+ * @args: where it is wanted
  *
  * Return: 0, or -ENOSPC when there is no free range of that size.
  */
-int trn_hbm_alloc(struct trn_device *tdev, struct trn_bo *bo, u32 stack, u64 align)
+int trn_hbm_alloc(struct trn_device *tdev, struct trn_bo *bo,
+		  const struct drm_trainium_bo_create *args)
 {
+	bool must_see = args->flags & TRAINIUM_BO_F_CPU_VISIBLE;
+	u64 align = max_t(u64, args->alignment, PAGE_SIZE);
 	unsigned int num = tdev->hw->num_stacks, i;
 	unsigned long tried = 0;
 	int ret = -ENOSPC;
 
-	if (stack != TRAINIUM_STACK_ANY)
-		return trn_hbm_insert(tdev, bo, stack, align);
+	if (args->flags & TRAINIUM_BO_F_NEAR_ENGINE) {
+		i = tdev->hw->engine_stack(args->stack);
+		ret = trn_hbm_insert(tdev, bo, i, align, must_see);
+		__set_bit(i, &tried);
+	} else if (args->stack != TRAINIUM_STACK_ANY) {
+		return trn_hbm_insert(tdev, bo, args->stack, align, must_see);
+	}
 
 	while (ret == -ENOSPC && hweight_long(tried) < num) {
 		u64 most = 0;
@@ -111,7 +141,7 @@ int trn_hbm_alloc(struct trn_device *tdev, struct trn_bo *bo, u32 stack, u64 ali
 			}
 		}
 		__set_bit(best, &tried);
-		ret = trn_hbm_insert(tdev, bo, best, align);
+		ret = trn_hbm_insert(tdev, bo, best, align, must_see);
 	}
 	return ret;
 }
@@ -167,8 +197,11 @@ void trn_hbm_query(struct trn_device *tdev, unsigned int stack,
 	q->size = hbm->size;
 	q->free = hbm->free;
 	q->bo_count = hbm->bo_count;
-	drm_mm_for_each_hole(node, &hbm->mm, start, end)
+	drm_mm_for_each_hole(node, &hbm->mm, start, end) {
 		q->largest_free = max(q->largest_free, end - start);
+		if (start < visible)
+			q->cpu_visible_free += min(end, visible) - start;
+	}
 	mutex_unlock(&hbm->lock);
 
 	/* Of what can be allocated, not of the stack */

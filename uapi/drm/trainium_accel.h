@@ -169,6 +169,8 @@ struct drm_trainium_query_memory {
 	__u32 bo_count;
 	/** @pad: zero */
 	__u32 pad;
+	/** @cpu_visible_free: 1.2: bytes of @cpu_visible that are not allocated */
+	__u64 cpu_visible_free;
 };
 
 /**
@@ -262,8 +264,15 @@ struct drm_trainium_query_limits {
 	__u64 job_timeout_ns;
 	/** @alignment: offsets and sizes that need no extra descriptor, bytes */
 	__u32 alignment;
-	/** @pad: zero */
-	__u32 pad;
+	/** @max_buffers: 1.2: buffers created by a file; 0: no limit */
+	__u32 max_buffers;
+	/** @max_hbm: 1.2: bytes of HBM of a file; 0: no limit but what there is */
+	__u64 max_hbm;
+	/**
+	 * @max_pinned: 1.2: bytes of host memory of a file, in host buffers and
+	 * pinned; 0: no limit but those of the process
+	 */
+	__u64 max_pinned;
 };
 
 /** What is known of struct drm_trainium_query_telemetry; the rest is 0 */
@@ -387,12 +396,19 @@ struct drm_trainium_query_core {
 
 #define TRAINIUM_BO_F_CPU_VISIBLE	(1u << 0)	/* HBM: must be mappable */
 #define TRAINIUM_BO_F_READ_ONLY		(1u << 1)	/* USERPTR: device only reads */
+#define TRAINIUM_BO_F_NEAR_ENGINE	(1u << 2)	/* 1.2: HBM: @stack is an engine */
 
 /**
  * struct drm_trainium_bo_create - create a buffer
  *
- * An HBM buffer is contiguous in one stack and zeroed. A host buffer is
- * zeroed. Pinned pages count for RLIMIT_MEMLOCK; more than that is -ENOMEM.
+ * An HBM buffer is contiguous in one stack and zeroed. With TRAINIUM_STACK_ANY
+ * buffers are spread: the stack with the most free bytes is tried first. With
+ * TRAINIUM_BO_F_NEAR_ENGINE it is the stack nearest to that engine, then the
+ * others. Where the CPU sees a part of HBM only, that part is used last for
+ * buffers without TRAINIUM_BO_F_CPU_VISIBLE.
+ *
+ * A host buffer is zeroed. Pinned pages count for RLIMIT_MEMLOCK; more than
+ * that is -ENOMEM.
  */
 struct drm_trainium_bo_create {
 	/** @size: bytes, rounded up to a page; for USERPTR exact */
@@ -401,7 +417,7 @@ struct drm_trainium_bo_create {
 	__u32 placement;
 	/** @flags: TRAINIUM_BO_F_* */
 	__u32 flags;
-	/** @stack: HBM stack, or TRAINIUM_STACK_ANY; 0 for other placements */
+	/** @stack: HBM stack or engine, or TRAINIUM_STACK_ANY; 0 for other placements */
 	__u32 stack;
 	/** @handle: out: GEM handle */
 	__u32 handle;
