@@ -49,6 +49,7 @@
 #define TRN_MAX_DIES 4
 #define TRN_MAX_ROUTING_IDS 64
 
+struct dmem_cgroup_region;
 struct trn_device;
 struct trn_dump;			/* trainium_coredump.c */
 struct trn_engine;
@@ -175,7 +176,8 @@ struct trn_vector {
  * struct trn_hbm - allocator of one stack (trainium_hbm.c)
  */
 struct trn_hbm {
-	struct mutex lock;		/* everything here */
+	struct dmem_cgroup_region *region;
+	struct mutex lock;		/* everything below */
 	struct drm_mm mm;
 	u64 size;
 	u64 free;
@@ -233,6 +235,7 @@ struct trn_device {
 	struct list_head bos;		/* with a mapping for DMA */
 	struct list_head exports;	/* HBM with a dma-buf */
 	atomic_t share_count;		/* times that a buffer became a shared one */
+	atomic64_t looks;		/* at jobs in flight, see struct trn_bo */
 
 	/* all queues (trainium_queue.c) */
 	struct mutex queues_lock;

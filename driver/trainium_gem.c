@@ -27,6 +27,8 @@ static void trn_gem_free(struct drm_gem_object *obj)
 		trn_bo_release_host(bo);
 	if (obj->import_attach)
 		drm_prime_gem_destroy(obj, NULL);
+	if (bo->account)
+		trn_account_uncharge(bo->account, bo->placement, obj->size);
 	drm_gem_object_release(obj);
 	kfree(bo);
 }
@@ -258,6 +260,18 @@ static int trn_bo_create_check(struct trn_device *tdev,
 	return 0;
 }
 
+static int trn_bo_charge(struct trn_device *tdev, struct trn_account *account,
+			 u32 placement, u64 size)
+{
+	int ret = trn_account_charge(account, placement, size);
+
+	if (ret != -EDQUOT)
+		return ret;
+	/* Buffers that ended jobs have used are let go by workers. */
+	flush_workqueue(tdev->wq);
+	return trn_account_charge(account, placement, size);
+}
+
 /**
  * trn_ioctl_bo_create - DRM_IOCTL_TRAINIUM_BO_CREATE
  * @drm: device
@@ -268,26 +282,35 @@ int trn_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *fil
 {
 	struct trn_device *tdev = to_trn_device(drm);
 	struct drm_trainium_bo_create *args = data;
+	struct trn_file *tfile = file->driver_priv;
 	struct trn_bo *bo;
+	u64 span;
 	int ret;
 
 	ret = trn_bo_create_check(tdev, args);
 	if (ret)
 		return ret;
+	span = PAGE_ALIGN(args->size + offset_in_page(args->userptr));
+	ret = trn_bo_charge(tdev, tfile->account, args->placement, span);
+	if (ret)
+		return ret;
 
 	switch (args->placement) {
 	case TRAINIUM_BO_HBM:
-		bo = trn_bo_create_hbm(tdev, PAGE_ALIGN(args->size), args);
+		bo = trn_bo_create_hbm(tdev, span, args);
 		break;
 	case TRAINIUM_BO_HOST:
-		bo = trn_bo_create_host(tdev, PAGE_ALIGN(args->size));
+		bo = trn_bo_create_host(tdev, span);
 		break;
 	default:
 		bo = trn_bo_create_user(tdev, args->userptr, args->size, args->flags);
 		break;
 	}
-	if (IS_ERR(bo))
+	if (IS_ERR(bo)) {
+		trn_account_uncharge(tfile->account, args->placement, span);
 		return PTR_ERR(bo);
+	}
+	bo->account = tfile->account;
 
 	ret = drm_gem_handle_create(file, &bo->base, &args->handle);
 	trn_bo_put(bo);

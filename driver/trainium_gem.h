@@ -10,6 +10,7 @@
 #include <drm/drm_mm.h>
 
 #include "trainium_device.h"
+#include "trainium_limits.h"
 
 /* In struct trn_bo only: memory of another driver, by PRIME */
 #define TRN_BO_IMPORTED		0x100u
@@ -53,10 +54,17 @@ struct trn_bo {
 	/** @content_generation: number of device resets when it was zeroed */
 	u64 content_generation;
 
+	/** @pool: HBM: cgroup that pays */
+	struct dmem_cgroup_pool_state *pool;
 	/** @node: HBM: place in the stack; trn_hbm.lock */
 	struct drm_mm_node node;
 	/** @one: @segs of a buffer that is contiguous */
 	struct trn_seg one[2];
+
+	/** @seen: newest look at jobs in flight that has found it */
+	u64 seen;
+	/** @account: who it counts for; NULL if imported */
+	struct trn_account *account;
 
 	/** @pages: host memory, own or pinned */
 	struct page **pages;

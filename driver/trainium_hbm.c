@@ -8,6 +8,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "trainium_compat.h"
 #include "trainium_gem.h"
 
 static void trn_hbm_takedown(struct drm_device *drm, void *data)
@@ -39,12 +40,17 @@ int trn_hbm_init(struct trn_device *tdev)
 
 	for (i = 0; i < tdev->hw->num_stacks; i++) {
 		struct trn_hbm *hbm = &tdev->hbm[i];
+		char name[8];
 
 		ret = drmm_mutex_init(&tdev->drm, &hbm->lock);
 		if (ret)
 			return ret;
 		hbm->size = round_down(tdev->hbm_stack_size - 2 * TRN_HBM_FW_CARVEOUT,
 				       PAGE_SIZE);
+		snprintf(name, sizeof(name), "hbm%u", i);
+		hbm->region = drmm_cgroup_register_region(&tdev->drm, name, hbm->size);
+		if (IS_ERR(hbm->region))
+			return PTR_ERR(hbm->region);
 		hbm->free = hbm->size;
 		drm_mm_init(&hbm->mm, TRN_HBM_FW_CARVEOUT, hbm->size);
 		ret = drmm_add_action_or_reset(&tdev->drm, trn_hbm_takedown, hbm);
@@ -80,6 +86,11 @@ static int trn_hbm_insert(struct trn_device *tdev, struct trn_bo *bo, u32 stack,
 	u64 size = bo->base.size;
 	int ret;
 
+	/* A limit of the caller's cgroup; there is nothing that could be evicted. */
+	ret = dmem_cgroup_try_charge(hbm->region, size, &bo->pool, NULL);
+	if (ret)
+		return ret == -EAGAIN ? -EDQUOT : ret;
+
 	/* All of it or nothing: there is nothing to choose. */
 	if (visible >= tdev->hbm_stack_size)
 		visible = must_see ? U64_MAX : 0;
@@ -91,8 +102,10 @@ static int trn_hbm_insert(struct trn_device *tdev, struct trn_bo *bo, u32 stack,
 		hbm->bo_count++;
 	}
 	mutex_unlock(&hbm->lock);
-	if (ret)
+	if (ret) {
+		dmem_cgroup_uncharge(bo->pool, size);
 		return ret;
+	}
 
 	bo->stack = stack;
 	bo->one[0].offset = 0;
@@ -128,7 +141,7 @@ int trn_hbm_alloc(struct trn_device *tdev, struct trn_bo *bo,
 		return trn_hbm_insert(tdev, bo, args->stack, align, must_see);
 	}
 
-	while (ret == -ENOSPC && hweight_long(tried) < num) {
+	while ((ret == -ENOSPC || ret == -EDQUOT) && hweight_long(tried) < num) {
 		u64 most = 0;
 		u32 best = num;
 
@@ -162,6 +175,7 @@ void trn_hbm_free(struct trn_device *tdev, struct trn_bo *bo)
 	hbm->free += bo->base.size;
 	hbm->bo_count--;
 	mutex_unlock(&hbm->lock);
+	dmem_cgroup_uncharge(bo->pool, bo->base.size);
 }
 
 /**

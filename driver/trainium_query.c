@@ -10,6 +10,7 @@
 #include <drm/drm_print.h>
 
 #include "regs/ext.h"
+#include "trainium_compat.h"
 #include "trainium_queue.h"
 
 /* Every type has the size that this driver knows. */
@@ -149,6 +150,7 @@ static void trn_query_limits(struct trn_device *tdev, struct drm_trainium_query_
 	l->max_job_bytes = TRN_MAX_JOB_BYTES;
 	l->job_timeout_ns = (u64)trn_job_timeout_ms * NSEC_PER_MSEC;
 	l->alignment = 1;
+	trn_limits_query(l);
 }
 
 static int trn_query(struct drm_file *file, u32 type, u32 index, union trn_query *out)
@@ -237,6 +239,28 @@ int trn_ioctl_query(struct drm_device *drm, void *data, struct drm_file *file)
 	return ret;
 }
 
+/* Marks what jobs in flight use, of whatever file they are. */
+static void trn_mark_active(struct trn_device *tdev, u64 look)
+{
+	struct trn_queue *q;
+	u64 seqno;
+	u32 i;
+
+	mutex_lock(&tdev->queues_lock);
+	list_for_each_entry(q, &tdev->queues, link) {
+		trn_queue_reap(q);
+		mutex_lock(&q->lock);
+		for (seqno = READ_ONCE(q->completed) + 1; seqno <= q->submitted; seqno++) {
+			struct trn_refs *refs = &trn_slot(q, seqno)->refs;
+
+			for (i = 0; i < refs->num; i++)
+				WRITE_ONCE(refs->list[i]->seen, look);
+		}
+		mutex_unlock(&q->lock);
+	}
+	mutex_unlock(&tdev->queues_lock);
+}
+
 struct trn_region_stats {
 	struct drm_memory_stats host;
 	struct drm_memory_stats hbm[TRN_MAX_STACKS];
@@ -244,9 +268,12 @@ struct trn_region_stats {
 
 static void trn_file_memory(struct drm_file *file, struct trn_region_stats *stats)
 {
+	struct trn_file *tfile = file->driver_priv;
+	u64 look = atomic64_inc_return(&tfile->tdev->looks);
 	struct drm_gem_object *obj;
 	int id;
 
+	trn_mark_active(tfile->tdev, look);
 	spin_lock(&file->table_lock);
 	idr_for_each_entry(&file->object_idr, obj, id) {
 		struct trn_bo *bo = to_trn_bo(obj);
@@ -259,8 +286,19 @@ static void trn_file_memory(struct drm_file *file, struct trn_region_stats *stat
 		else
 			s->private += obj->size;
 		s->resident += obj->size;
+		/* Or by somebody else's look, which began later */
+		if (READ_ONCE(bo->seen) >= look)
+			s->active += obj->size;
 	}
 	spin_unlock(&file->table_lock);
+}
+
+static void trn_print_region(struct drm_printer *p, const struct drm_memory_stats *stats,
+			     const char *region)
+{
+	/* The older name of resident, which tools know */
+	drm_printf(p, "drm-memory-%s:\t%llu KiB\n", region, stats->resident >> 10);
+	drm_print_memory_stats(p, stats, DRM_GEM_OBJECT_RESIDENT | DRM_GEM_OBJECT_ACTIVE, region);
 }
 
 static u64 trn_file_busy(struct trn_device *tdev, struct trn_file *tfile)
@@ -296,9 +334,9 @@ void trn_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 
 	drm_printf(p, "drm-engine-dma:\t%llu ns\n", trn_file_busy(tfile->tdev, tfile));
 	trn_file_memory(file, &stats);
-	drm_print_memory_stats(p, &stats.host, DRM_GEM_OBJECT_RESIDENT, "memory");
+	trn_print_region(p, &stats.host, "memory");
 	for (i = 0; i < tfile->tdev->hw->num_stacks; i++) {
 		snprintf(region, sizeof(region), "hbm%u", i);
-		drm_print_memory_stats(p, &stats.hbm[i], DRM_GEM_OBJECT_RESIDENT, region);
+		trn_print_region(p, &stats.hbm[i], region);
 	}
 }

@@ -497,6 +497,11 @@ int trn_file_open(struct drm_device *drm, struct drm_file *file)
 
 	if (!tfile)
 		return -ENOMEM;
+	tfile->account = trn_account_new();
+	if (!tfile->account) {
+		kfree(tfile);
+		return -ENOMEM;
+	}
 	tfile->tdev = to_trn_device(drm);
 	tfile->since_ns = ktime_get_ns();
 	mutex_init(&tfile->lock);
@@ -534,6 +539,7 @@ void trn_file_close(struct drm_device *drm, struct drm_file *file)
 	}
 	trn_events_file_close(tfile);
 	mutex_destroy(&tfile->lock);
+	trn_account_put(tfile->account);
 	kfree(tfile);
 }
 

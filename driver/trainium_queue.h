@@ -57,6 +57,8 @@ struct trn_file {
 	u64 since_ns;
 	/** @num_subscriptions: to events; trn_device.events_lock */
 	unsigned int num_subscriptions;
+	/** @account: memory of the buffers that the file has created */
+	struct trn_account *account;
 	/** @busy_ns: time during which a queue had work, of queues that are gone */
 	atomic64_t busy_ns;
 };

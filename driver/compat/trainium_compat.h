@@ -11,11 +11,44 @@
 
 #include "trainium_config.h"
 
+/* Without the flag the active bytes are always printed. */
+#ifndef TRN_HAVE_GEM_OBJECT_ACTIVE
+#define DRM_GEM_OBJECT_ACTIVE	0
+#endif
+
 /* The name of a namespace was a bare word before it became a string. */
 #ifdef TRN_HAVE_IMPORT_NS_STRING
 #define TRN_IMPORT_NS(ns)	MODULE_IMPORT_NS(#ns)
 #else
 #define TRN_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
+#endif
+
+/* Device memory was not always a matter of cgroups. */
+#ifdef TRN_HAVE_CGROUP_DMEM
+#include <linux/cgroup_dmem.h>
+#include <drm/drm_drv.h>
+#else
+struct drm_device;
+struct dmem_cgroup_region;
+struct dmem_cgroup_pool_state;
+
+static inline struct dmem_cgroup_region *
+drmm_cgroup_register_region(struct drm_device *drm, const char *name, u64 size)
+{
+	return NULL;
+}
+
+static inline int dmem_cgroup_try_charge(struct dmem_cgroup_region *region, u64 size,
+					 struct dmem_cgroup_pool_state **pool,
+					 struct dmem_cgroup_pool_state **limit)
+{
+	*pool = NULL;
+	return 0;
+}
+
+static inline void dmem_cgroup_uncharge(struct dmem_cgroup_pool_state *pool, u64 size)
+{
+}
 #endif
 
 /* Taking memory back from importers had the name of the use it was made for. */

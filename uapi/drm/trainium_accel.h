@@ -16,7 +16,7 @@
  *  -EFAULT	user pointer not accessible
  *  -ENOSPC	device memory (HBM) or hardware rings exhausted
  *  -ENOMEM	host memory exhausted
- *  -EDQUOT	a limit of this file reached (see TRAINIUM_QUERY_LIMITS)
+ *  -EDQUOT	a limit of this file (see TRAINIUM_QUERY_LIMITS) or cgroup reached
  *  -EIO		the queue's own work failed, reason by TRAINIUM_QUERY_QUEUE
  *  -ECANCELED	the work was lost to a reset that somebody else caused
  *  -ETIME	deadline passed before the work could be queued
