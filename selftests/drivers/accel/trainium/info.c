@@ -113,6 +113,50 @@ TEST_F(info, fdinfo_shared)
 	close(other);
 }
 
+/* The standard keys of each region, and what jobs in flight use */
+TEST_F(info, fdinfo_regions)
+{
+	static const char * const keys[] = { "memory", "total", "shared", "active", "resident" };
+	struct drm_trainium_sync in = {};
+	struct drm_trainium_submit s;
+	struct drm_trainium_op op;
+	struct trn_bo hbm, idle;
+	struct trn_gate gate;
+	char key[64];
+	unsigned int i, r;
+
+	ASSERT_EQ(0, trn_hbm_new(self->fd, 1, TRN_MIB(1), &hbm));
+	ASSERT_EQ(0, trn_hbm_new(self->fd, 1, TRN_MIB(2), &idle));
+	for (r = 0; r <= self->device.num_stacks; r++) {
+		for (i = 0; i < ARRAY_SIZE(keys); i++) {
+			if (r)
+				snprintf(key, sizeof(key), "drm-%s-hbm%u:\t", keys[i], r - 1);
+			else
+				snprintf(key, sizeof(key), "drm-%s-memory:\t", keys[i]);
+			EXPECT_NE(~0ull, fdinfo_bytes(self->fd, key)) TH_LOG("no %s", key);
+		}
+	}
+	EXPECT_EQ(TRN_MIB(3), fdinfo_bytes(self->fd, "drm-memory-hbm1:\t"));
+	EXPECT_EQ(TRN_MIB(3), fdinfo_bytes(self->fd, "drm-resident-hbm1:\t"));
+	EXPECT_EQ(0, fdinfo_bytes(self->fd, "drm-active-hbm1:\t"));
+
+	if (trn_gate_open(&gate))
+		SKIP(return, "no vgem to make fences with");
+	op = trn_op_fill(hbm.handle, 0, TRN_MIB(1), 1, 1);
+	s = trn_job(self->queue, &op, 1);
+	ASSERT_EQ(0, trn_gate_sync(&gate, self->fd, &in.handle));
+	s.in_syncs = trn_ptr(&in);
+	s.in_sync_count = 1;
+	ASSERT_EQ(0, trn_submit(self->fd, &s));
+	EXPECT_EQ(TRN_MIB(1), fdinfo_bytes(self->fd, "drm-active-hbm1:\t"));
+	ASSERT_EQ(0, trn_gate_release(&gate));
+	ASSERT_EQ(0, trn_drain(self->fd, self->queue));
+	EXPECT_EQ(0, fdinfo_bytes(self->fd, "drm-active-hbm1:\t"));
+	trn_gate_close(&gate);
+	trn_bo_put(self->fd, &hbm);
+	trn_bo_put(self->fd, &idle);
+}
+
 /* Busy time grows while there is work, by no more than the time that passed. */
 TEST_F(info, fdinfo_busy)
 {

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <linux/dma-buf.h>
-#include <linux/udmabuf.h>
 
 #include "kselftest_harness.h"
 #include "trainium_util.h"
@@ -219,7 +218,35 @@ TEST_F(prime, file_operations)
 	close(fd);
 }
 
-/* Another device of this driver: works or is refused, but never wrong */
+/* vgem takes host memory and keeps it, and cannot take that of a device. */
+TEST_F(prime, to_vgem)
+{
+	struct drm_trainium_op op;
+	__u32 imported, fence;
+	int vgem, fd;
+
+	vgem = trn_vgem_open();
+	if (vgem < 0)
+		SKIP(return, "no vgem");
+	ASSERT_EQ(0, trn_export(self->a, self->bo.handle, &fd));
+	if (variant->placement == TRAINIUM_BO_HBM) {
+		EXPECT_EQ(-EOPNOTSUPP, trn_import(vgem, fd, &imported));
+	} else {
+		ASSERT_EQ(0, trn_import(vgem, fd, &imported));
+		/* It says that it writes: whoever reads waits. */
+		ASSERT_EQ(0, trn_vgem_attach(vgem, imported, &fence));
+		op = trn_op_fill(self->bo.handle, 0, SIZE, 0x61, 1);
+		EXPECT_EQ(-EINPROGRESS, trn_run_for(self->a, self->qa, &op, 1, 100 * TRN_MSEC));
+		ASSERT_EQ(0, trn_vgem_signal(vgem, fence));
+		EXPECT_EQ(0, trn_drain(self->a, self->qa));
+		EXPECT_EQ(-1, trn_check_byte(self->bo.map, SIZE, 0x61));
+	}
+	close(fd);
+	close(vgem);
+	EXPECT_EQ(0, trn_fill(self->a, self->qa, self->bo.handle, 0, SIZE, 0, 1));
+}
+
+/* The other device of this driver: host memory always, HBM where there is a way */
 TEST_F(prime, between_devices)
 {
 	struct trn_bo back;
@@ -235,17 +262,19 @@ TEST_F(prime, between_devices)
 	ASSERT_EQ(0, trn_fill(self->a, self->qa, self->bo.handle, 0, SIZE, 0x64, 1));
 	ASSERT_EQ(0, trn_export(self->a, self->bo.handle, &fd));
 	ret = trn_import(other, fd, &imported);
-	if (!ret) {
+	if (variant->placement == TRAINIUM_BO_HBM && ret) {
+		/* Whether the kernel allows it depends on where the devices are. */
+		EXPECT_EQ(-EOPNOTSUPP, ret);
+	} else {
+		EXPECT_TRUE(variant->placement == TRAINIUM_BO_HOST ||
+			    trn_has(self->a, TRAINIUM_FEATURE_P2P));
+		ASSERT_EQ(0, ret);
 		ASSERT_EQ(0, trn_copy(other, queue, back.handle, 0, imported, 0, SIZE));
 		EXPECT_EQ(-1, trn_check_byte(back.map, SIZE, 0x64));
 		ASSERT_EQ(0, trn_fill(other, queue, imported, 0, SIZE, 0x65, 1));
-		ASSERT_EQ(0, trn_copy(self->a, self->qa, self->bo.handle, 8, self->bo.handle, 0,
-				      8));
 		if (self->bo.map)
 			EXPECT_EQ(-1, trn_check_byte(self->bo.map, SIZE, 0x65));
 		EXPECT_EQ(-EINVAL, trn_fill(other, queue, imported, SIZE, 1, 0, 1));
-	} else {
-		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL) TH_LOG("%d", ret);
 	}
 	close(other);
 	close(fd);
@@ -272,39 +301,6 @@ TEST_F(prime, bad_arguments)
 	close(null);
 }
 
-/* The pages of somebody else: imported, or refused in a way one can tell */
-TEST_F(prime, udmabuf)
-{
-	struct udmabuf_create create = { .size = SIZE, .flags = UDMABUF_FLAGS_CLOEXEC };
-	int dev = open("/dev/udmabuf", O_RDWR), memfd, fd, ret;
-	__u32 imported;
-	__u8 *p;
-
-	if (dev < 0)
-		SKIP(return, "no /dev/udmabuf");
-	memfd = memfd_create("prime", MFD_ALLOW_SEALING);
-	ASSERT_LE(0, memfd);
-	ASSERT_EQ(0, ftruncate(memfd, SIZE));
-	ASSERT_EQ(0, fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK));
-	p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
-	ASSERT_NE(MAP_FAILED, p);
-	trn_pattern(p, 0, SIZE, 6);
-	create.memfd = memfd;
-	fd = ioctl(dev, UDMABUF_CREATE, &create);
-	ASSERT_LE(0, fd);
-	ret = trn_import(self->b, fd, &imported);
-	close(fd);
-	if (ret) {
-		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL) TH_LOG("%d", ret);
-		SKIP(return, "foreign dma-bufs are not imported");
-	}
-	ASSERT_EQ(0, trn_copy(self->b, self->qb, self->back.handle, 0, imported, 0, SIZE));
-	EXPECT_EQ(-1, trn_check(self->back.map, 0, SIZE, 6));
-	ASSERT_EQ(0, trn_fill(self->b, self->qb, imported, 0, SIZE, 0x35, 1));
-	EXPECT_EQ(-1, trn_check_byte(p, SIZE, 0x35));
-	EXPECT_EQ(-EINVAL, trn_fill(self->b, self->qb, imported, 0, SIZE + 1, 0, 1));
-}
-
 /* Pinned pages of a process: to be shared safely or not at all */
 TEST_F(prime, userptr)
 {
@@ -326,6 +322,130 @@ TEST_F(prime, userptr)
 	ASSERT_EQ(0, trn_fill(self->b, self->qb, imported, 0, SIZE, 0x36, 1));
 	EXPECT_EQ(-1, trn_check_byte(p, SIZE, 0x36));
 	close(fd);
+}
+
+FIXTURE(partner) {
+	int fd;
+	__u32 queue, imported;
+	struct trn_partner partner;
+	struct trn_bo hbm;
+	int log;
+};
+
+FIXTURE_VARIANT(partner) {
+	enum trn_partner_kind kind;
+	__u64 size;
+};
+
+FIXTURE_VARIANT_ADD(partner, udmabuf) {
+	.kind = TRN_UDMABUF,
+	.size = TRN_KIB(256),
+};
+
+FIXTURE_VARIANT_ADD(partner, dma_heap) {
+	.kind = TRN_DMA_HEAP,
+	.size = TRN_MIB(32),
+};
+
+FIXTURE_VARIANT_ADD(partner, vgem) {
+	.kind = TRN_VGEM,
+	.size = TRN_MIB(4),
+};
+
+FIXTURE_SETUP(partner)
+{
+	int ret = trn_partner_open(&self->partner, variant->kind, variant->size);
+
+	if (ret == -ENODEV)
+		SKIP(return, "not in this kernel");
+	ASSERT_EQ(0, ret);
+	self->log = trn_log_open();
+	self->fd = trn_open(0);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, trn_queue_create(self->fd, TRAINIUM_STACK_ANY, 0, &self->queue));
+	ASSERT_EQ(0, trn_hbm_new(self->fd, 0, variant->size, &self->hbm));
+	ASSERT_EQ(0, trn_import(self->fd, self->partner.buf, &self->imported));
+}
+
+FIXTURE_TEARDOWN(partner)
+{
+	char line[1024];
+
+	trn_partner_close(&self->partner);
+	close(self->fd);
+	EXPECT_FALSE(trn_log_fault(self->log, line, sizeof(line))) {
+		TH_LOG("%s", line);
+	}
+	close(self->log);
+}
+
+TEST_F(partner, both_ways)
+{
+	__u64 size = variant->size;
+
+	trn_pattern(self->partner.map, 0, size, 6);
+	ASSERT_EQ(0, trn_copy(self->fd, self->queue, self->hbm.handle, 0, self->imported, 0,
+			      size));
+	ASSERT_EQ(0, trn_fill(self->fd, self->queue, self->imported, 0, size, 0x35, 1));
+	EXPECT_EQ(-1, trn_check_byte(self->partner.map, size, 0x35));
+	ASSERT_EQ(0, trn_copy(self->fd, self->queue, self->imported, 0, self->hbm.handle, 0,
+			      size));
+	EXPECT_EQ(-1, trn_check(self->partner.map, 0, size, 6));
+	EXPECT_EQ(-EINVAL, trn_fill(self->fd, self->queue, self->imported, 0, size + 1, 0, 1));
+	EXPECT_EQ(-EINVAL, trn_fill(self->fd, self->queue, self->imported, size, 1, 0, 1));
+}
+
+TEST_F(partner, info)
+{
+	struct drm_trainium_bo_info info;
+	struct stat a, b;
+	__u32 again;
+	int fd;
+
+	ASSERT_EQ(0, trn_bo_info(self->fd, self->imported, &info));
+	EXPECT_EQ(variant->size, info.size);
+	EXPECT_EQ(TRAINIUM_BO_HOST, info.placement);
+	EXPECT_EQ(0, info.flags);
+	EXPECT_EQ(0, info.mmap_offset);
+	ASSERT_EQ(0, trn_import(self->fd, self->partner.buf, &again));
+	EXPECT_EQ(self->imported, again);
+	/* Exported again it is what it was. */
+	ASSERT_EQ(0, trn_export(self->fd, self->imported, &fd));
+	ASSERT_EQ(0, fstat(fd, &a));
+	ASSERT_EQ(0, fstat(self->partner.buf, &b));
+	EXPECT_EQ(b.st_ino, a.st_ino);
+	close(fd);
+}
+
+/* Everybody else has let go: the memory is still there. */
+TEST_F(partner, outlives_exporter)
+{
+	trn_pattern(self->partner.map, 0, variant->size, 7);
+	trn_partner_close(&self->partner);
+	ASSERT_EQ(0, trn_copy(self->fd, self->queue, self->hbm.handle, 0, self->imported, 0,
+			      variant->size));
+	if (self->hbm.map)
+		EXPECT_EQ(-1, trn_check(self->hbm.map, 0, variant->size, 7));
+	ASSERT_EQ(0, trn_close_handle(self->fd, self->imported));
+	ASSERT_EQ(0, trn_partner_open(&self->partner, variant->kind, variant->size));
+}
+
+/* The same memory in two devices and two files */
+TEST_F(partner, several_importers)
+{
+	int other = trn_open(trn_num_devices() - 1);
+	__u32 queue, handle;
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, trn_queue_create(other, TRAINIUM_STACK_ANY, 0, &queue));
+	ASSERT_EQ(0, trn_import(other, self->partner.buf, &handle));
+	ASSERT_EQ(0, trn_fill(self->fd, self->queue, self->imported, 0, 4096, 1, 1));
+	ASSERT_EQ(0, trn_fill(other, queue, handle, 4096, 4096, 2, 1));
+	ASSERT_EQ(0, trn_copy(other, queue, handle, 8192, handle, 0, 8192));
+	EXPECT_EQ(-1, trn_check_byte(self->partner.map + 8192, 4096, 1));
+	EXPECT_EQ(-1, trn_check_byte(self->partner.map + 12288, 4096, 2));
+	close(other);
+	EXPECT_EQ(0, trn_fill(self->fd, self->queue, self->imported, 0, 4096, 3, 1));
 }
 
 TEST_HARNESS_MAIN

@@ -222,7 +222,10 @@ TEST_F(query, limits)
 	EXPECT_LT(0, l.job_timeout_ns);
 	EXPECT_LT(0, l.alignment);
 	EXPECT_EQ(0, l.alignment & (l.alignment - 1));
-	EXPECT_EQ(0, l.pad);
+	/* The driver sets none on memory unless it is told to. */
+	EXPECT_EQ(0, l.max_hbm);
+	EXPECT_EQ(0, l.max_pinned);
+	EXPECT_LE(65536, l.max_buffers);
 }
 
 TEST_F(query, telemetry)

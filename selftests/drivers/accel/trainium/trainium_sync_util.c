@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <linux/dma-buf.h>
+#include <linux/dma-heap.h>
 #include <linux/sync_file.h>
+#include <linux/udmabuf.h>
 
 #include "trainium_util.h"
 
@@ -125,7 +127,7 @@ struct vgem_signal {
 #define VGEM_ATTACH	DRM_IOWR(DRM_COMMAND_BASE + 1, struct vgem_attach)
 #define VGEM_SIGNAL	DRM_IOW(DRM_COMMAND_BASE + 2, struct vgem_signal)
 
-static int open_vgem(void)
+int trn_vgem_open(void)
 {
 	static bool tried;
 	unsigned int i;
@@ -152,25 +154,38 @@ again:
 	return -ENODEV;
 }
 
+int trn_vgem_attach(int vgem, __u32 handle, __u32 *fence)
+{
+	struct vgem_attach attach = { .handle = handle, .flags = VGEM_WRITE };
+	int ret = trn_ioctl(vgem, VGEM_ATTACH, &attach);
+
+	*fence = attach.out_fence;
+	return ret;
+}
+
+int trn_vgem_signal(int vgem, __u32 fence)
+{
+	struct vgem_signal signal = { .fence = fence };
+
+	return trn_ioctl(vgem, VGEM_SIGNAL, &signal);
+}
+
 int trn_gate_open(struct trn_gate *gate)
 {
 	struct drm_mode_create_dumb dumb = { .width = 64, .height = 16, .bpp = 32 };
 	struct dma_buf_export_sync_file out = { .flags = DMA_BUF_SYNC_READ, .fd = -1 };
-	struct vgem_attach attach = { .flags = VGEM_WRITE };
 	int ret, buf;
 
-	gate->vgem = open_vgem();
+	gate->vgem = trn_vgem_open();
 	if (gate->vgem < 0)
 		return gate->vgem;
 	ret = trn_ioctl(gate->vgem, DRM_IOCTL_MODE_CREATE_DUMB, &dumb);
 	if (ret)
 		goto err;
-	attach.handle = dumb.handle;
-	ret = trn_ioctl(gate->vgem, VGEM_ATTACH, &attach);
+	gate->handle = dumb.handle;
+	ret = trn_vgem_attach(gate->vgem, gate->handle, &gate->fence);
 	if (ret)
 		goto err;
-	gate->handle = dumb.handle;
-	gate->fence = attach.out_fence;
 	ret = trn_export(gate->vgem, dumb.handle, &buf);
 	if (ret)
 		goto err;
@@ -207,15 +222,99 @@ int trn_gate_export(struct trn_gate *gate, int *out)
 
 int trn_gate_release(struct trn_gate *gate)
 {
-	struct vgem_signal signal = { .fence = gate->fence };
-
-	return trn_ioctl(gate->vgem, VGEM_SIGNAL, &signal);
+	return trn_vgem_signal(gate->vgem, gate->fence);
 }
 
 void trn_gate_close(struct trn_gate *gate)
 {
 	close(gate->file);
 	close(gate->vgem);
+}
+
+static void *map_vgem(int vgem, __u32 handle, __u64 size)
+{
+	struct drm_mode_map_dumb arg = { .handle = handle };
+
+	if (ioctl(vgem, DRM_IOCTL_MODE_MAP_DUMB, &arg))
+		return MAP_FAILED;
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, vgem, arg.offset);
+}
+
+static int make_udmabuf(struct trn_partner *p)
+{
+	struct udmabuf_create create = { .size = p->size, .flags = UDMABUF_FLAGS_CLOEXEC };
+	int memfd;
+
+	p->dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
+	if (p->dev < 0)
+		return -ENODEV;
+	memfd = memfd_create("partner", MFD_ALLOW_SEALING);
+	if (memfd < 0 || ftruncate(memfd, p->size) || fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK))
+		return -errno;
+	p->map = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+	create.memfd = memfd;
+	p->buf = ioctl(p->dev, UDMABUF_CREATE, &create);
+	close(memfd);
+	return p->buf < 0 ? -errno : 0;
+}
+
+static int make_heap(struct trn_partner *p)
+{
+	struct dma_heap_allocation_data data = {
+		.len = p->size,
+		.fd_flags = O_RDWR | O_CLOEXEC,
+	};
+
+	p->dev = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
+	if (p->dev < 0)
+		return -ENODEV;
+	if (ioctl(p->dev, DMA_HEAP_IOCTL_ALLOC, &data))
+		return -errno;
+	p->buf = data.fd;
+	p->map = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED, p->buf, 0);
+	return 0;
+}
+
+static int make_vgem(struct trn_partner *p)
+{
+	struct drm_mode_create_dumb dumb = { .width = 1024, .height = p->size / 4096, .bpp = 32 };
+
+	p->dev = trn_vgem_open();
+	if (p->dev < 0)
+		return -ENODEV;
+	if (ioctl(p->dev, DRM_IOCTL_MODE_CREATE_DUMB, &dumb))
+		return -errno;
+	p->map = map_vgem(p->dev, dumb.handle, p->size);
+	return trn_export(p->dev, dumb.handle, &p->buf);
+}
+
+int trn_partner_open(struct trn_partner *partner, enum trn_partner_kind kind, __u64 size)
+{
+	int ret = -EINVAL;
+
+	*partner = (struct trn_partner){ .dev = -1, .buf = -1, .size = size, .map = MAP_FAILED };
+	switch (kind) {
+	case TRN_UDMABUF:
+		ret = make_udmabuf(partner);
+		break;
+	case TRN_DMA_HEAP:
+		ret = make_heap(partner);
+		break;
+	case TRN_VGEM:
+		ret = make_vgem(partner);
+		break;
+	}
+	if (!ret && partner->map == MAP_FAILED)
+		ret = -errno;
+	return ret;
+}
+
+void trn_partner_close(struct trn_partner *partner)
+{
+	if (partner->map != MAP_FAILED)
+		munmap(partner->map, partner->size);
+	close(partner->buf);
+	close(partner->dev);
 }
 
 int trn_export(int fd, __u32 handle, int *out)

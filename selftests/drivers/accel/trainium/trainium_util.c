@@ -525,6 +525,25 @@ __u64 trn_number_in(const char *path, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 0) : ~0ull;
 }
 
+#define PARAMETERS "/sys/module/trainium/parameters/"
+
+int trn_set_param(const char *name, __u64 value)
+{
+	char path[PATH_MAX], text[32];
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	snprintf(text, sizeof(text), "%llu", value);
+	return trn_write_file(path, text);
+}
+
+__u64 trn_get_param(const char *name)
+{
+	char path[PATH_MAX], text[32];
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	return trn_read_file(path, text, sizeof(text)) > 0 ? strtoull(text, NULL, 10) : ~0ull;
+}
+
 __u64 trn_interrupts(const char *bdf)
 {
 	static char buf[262144];

@@ -150,6 +150,28 @@ int trn_gate_export(struct trn_gate *gate, int *out);
 int trn_gate_release(struct trn_gate *gate);
 void trn_gate_close(struct trn_gate *gate);
 
+/* Memory of other drivers as a dma-buf, mapped, zeroed */
+enum trn_partner_kind {
+	TRN_UDMABUF,
+	TRN_DMA_HEAP,
+	TRN_VGEM,
+};
+
+struct trn_partner {
+	int dev;
+	int buf;
+	__u64 size;
+	__u8 *map;
+};
+
+/* -ENODEV when the kernel does not have it */
+int trn_partner_open(struct trn_partner *partner, enum trn_partner_kind kind, __u64 size);
+void trn_partner_close(struct trn_partner *partner);
+/* vgem as an importer: says that it writes a buffer, until it is told to end */
+int trn_vgem_open(void);
+int trn_vgem_attach(int vgem, __u32 handle, __u32 *fence);
+int trn_vgem_signal(int vgem, __u32 fence);
+
 /* PRIME */
 int trn_export(int fd, __u32 handle, int *out);
 int trn_import(int fd, int in, __u32 *handle);
@@ -175,6 +197,10 @@ int trn_write_sysfs(const char *bdf, const char *name, const char *text);
 __u64 trn_number_in(const char *path, const char *key);
 /* Interrupts that the device has raised, over all its vectors */
 __u64 trn_interrupts(const char *bdf);
+
+/* Parameters of the module; -errno */
+int trn_set_param(const char *name, __u64 value);
+__u64 trn_get_param(const char *name);
 
 /* Processes */
 pid_t trn_fork(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* TRAINIUM_BO_USERPTR: pages of the caller */
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <sys/resource.h>
 
 #include "kselftest_harness.h"
@@ -314,6 +315,52 @@ TEST_F(userptr, unmapped_in_use)
 		EXPECT_EQ(-1, trn_check_byte(next, TRN_MIB(4), 0x19));
 		munmap(next, TRN_MIB(4));
 	}
+}
+
+/* The file shrinks, gets a hole, the memory is given up: the device keeps its pages. */
+TEST_F(userptr, truncated_in_use)
+{
+	int memfd = memfd_create("userptr", 0);
+	__u32 handle, other;
+	__u8 *file;
+
+	ASSERT_LE(0, memfd);
+	ASSERT_EQ(0, ftruncate(memfd, SIZE));
+	file = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+	ASSERT_NE(MAP_FAILED, file);
+	trn_pattern(file, 0, SIZE, 8);
+	trn_pattern(self->mem, 0, SIZE, 9);
+	ASSERT_EQ(0, trn_bo_userptr(self->fd, file, SIZE, 0, &handle));
+	ASSERT_EQ(0, trn_bo_userptr(self->fd, self->mem, SIZE, 0, &other));
+	ASSERT_EQ(0, fallocate(memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, SIZE / 4,
+			       SIZE / 4));
+	ASSERT_EQ(0, ftruncate(memfd, SIZE / 2));
+	ASSERT_EQ(0, madvise(self->mem, SIZE, MADV_DONTNEED));
+	/* What it has is still there to be read ... */
+	ASSERT_EQ(0, trn_copy(self->fd, self->queue, self->hbm.handle, 0, handle, 0, SIZE));
+	if (self->hbm.map)
+		EXPECT_EQ(-1, trn_check(self->hbm.map, 0, SIZE, 8));
+	/* ... and written, which nobody else sees. */
+	ASSERT_EQ(0, trn_fill(self->fd, self->queue, handle, SIZE / 4, SIZE * 3 / 4, 0xbb, 1));
+	ASSERT_EQ(0, trn_fill(self->fd, self->queue, other, 0, SIZE, 0xbb, 1));
+	ASSERT_EQ(0, ftruncate(memfd, SIZE));
+	EXPECT_EQ(-1, trn_check(file, 0, SIZE / 4, 8));
+	EXPECT_EQ(-1, trn_check_byte(file + SIZE / 4, SIZE * 3 / 4, 0));
+	EXPECT_EQ(-1, trn_check_byte(self->mem, SIZE, 0));
+	munmap(file, SIZE);
+	close(memfd);
+}
+
+/* Memory of the device is not memory of the program, mapped or not. */
+TEST_F(userptr, device_memory)
+{
+	__u32 handle;
+
+	if (!self->hbm.map)
+		SKIP(return, "HBM cannot be mapped");
+	EXPECT_EQ(-EFAULT, trn_bo_userptr(self->fd, self->hbm.map, TRN_PAGE, 0, &handle));
+	EXPECT_EQ(-EFAULT, trn_bo_userptr(self->fd, self->hbm.map + TRN_PAGE, TRN_PAGE,
+					  TRAINIUM_BO_F_READ_ONLY, &handle));
 }
 
 TEST_F(userptr, fork_keeps_parent)
