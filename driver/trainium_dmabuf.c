@@ -112,7 +112,7 @@ static struct sg_table *trn_dmabuf_map(struct dma_buf_attachment *attach,
 	int idx, ret;
 
 	if (!trn_bo_is_hbm(bo)) {
-		sgt = trn_bo_export_sgt(bo);
+		sgt = trn_bo_export_sgt(bo, attach->dev);
 		if (IS_ERR(sgt))
 			return sgt;
 		ret = dma_map_sgtable(attach->dev, sgt, dir, DMA_ATTR_SKIP_CPU_SYNC);

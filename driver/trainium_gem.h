@@ -129,7 +129,7 @@ struct trn_bo *trn_bo_create_host(struct trn_device *tdev, u64 size);
 struct trn_bo *trn_bo_create_user(struct trn_device *tdev, u64 addr, u64 size,
 				  u32 flags);
 void trn_bo_release_host(struct trn_bo *bo);
-struct sg_table *trn_bo_export_sgt(struct trn_bo *bo);
+struct sg_table *trn_bo_export_sgt(struct trn_bo *bo, struct device *importer);
 
 /* trainium_hbm.c */
 int trn_hbm_alloc(struct trn_device *tdev, struct trn_bo *bo,

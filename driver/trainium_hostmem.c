@@ -399,12 +399,13 @@ void trn_bo_release_host(struct trn_bo *bo)
 /**
  * trn_bo_export_sgt - scatter list of a host buffer for an importer to map
  * @bo: buffer of kernel pages
+ * @importer: device that will have it mapped
  *
  * Return: the list, not mapped, or an ERR_PTR.
  */
-struct sg_table *trn_bo_export_sgt(struct trn_bo *bo)
+struct sg_table *trn_bo_export_sgt(struct trn_bo *bo, struct device *importer)
 {
-	return trn_sgt_from_pages(bo->base.dev->dev, bo->pages, bo->num_pages, 0, bo->size);
+	return trn_sgt_from_pages(importer, bo->pages, bo->num_pages, 0, bo->size);
 }
 
 /**
