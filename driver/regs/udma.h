@@ -70,6 +70,14 @@
 #define TRN_UDMA_S2M_COMP_CFG_1C	0x20380u
 #define TRN_UDMA_S2M_COMP_ACK		0x2038cu
 
+/*
+ * DWRR scheduler, as in the UDMA of Alpine: with EN the queues of an engine
+ * share it by their weights, without it by turns
+ */
+#define TRN_UDMA_M2S_DWRR_CFG		0x00340u
+#define  TRN_UDMA_DWRR_EN		(1u << 0)
+#define  TRN_UDMA_DWRR_FACTOR(n)	((n) << 16)	/* a weight is 2^n bytes */
+
 /* Queue registers */
 #define TRN_UDMA_M2S_Q(q)		(0x01000u + (q) * 0x1000u)
 #define TRN_UDMA_S2M_Q(q)		(0x21000u + (q) * 0x1000u)
@@ -107,6 +115,8 @@
 #define TRN_UDMA_M2S_Q_RATE_MASK	0x74u
 #define  TRN_UDMA_Q_RATE_MASK_RESET	7u
 #define  TRN_UDMA_Q_RATE_MASK_DMB	(1u << 2)
+#define TRN_UDMA_M2S_Q_DWRR_CFG_3	0x88u
+#define  TRN_UDMA_Q_DWRR_WEIGHT_MASK	0xffu
 #define TRN_UDMA_S2M_Q_SW_CTRL		0x64u
 #define TRN_UDMA_M2S_Q_SW_CTRL		0xb0u
 #define  TRN_UDMA_Q_SW_CTRL_RESET	(1u << 8)
@@ -137,5 +147,11 @@
 #define TRN_SDMA_BCAST_GROUP_MASK	0x100u
 #define TRN_SDMA_BCAST_LAST_NODE	0x104u
 #define TRN_SDMA_OUTSTANDING		0x800u
+/*
+ * Own definition, with TRN_EXT_FEAT_TIME: modelled time in ns at which all that
+ * the engine has done so far was done. Reading LO latches HI. DMA reads it too.
+ */
+#define TRN_SDMA_TIME_LO		0xff0u
+#define TRN_SDMA_TIME_HI		0xff4u
 
 #endif

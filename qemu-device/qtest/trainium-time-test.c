@@ -102,6 +102,73 @@ static void test_fairness(void)
     tq_stop(&c);
 }
 
+/* Descriptors of a queue that were executed */
+static unsigned executed(TqQueue *q, unsigned of)
+{
+    return of - (tq_read(q->c, tq_m2s_reg(q, 0x24)) & 0x1ffffff);
+}
+
+/* What two queues of an engine get done in the same time, in thousandths */
+static unsigned share(uint32_t cfg, uint32_t weight_a, uint32_t weight_b)
+{
+    const unsigned n = 60000;
+    g_autofree uint8_t *buf = g_malloc(MIB);
+    unsigned i, done_a, done_b;
+    TqQueue a, b;
+    TqChip c;
+
+    tq_start_shared(&c, NULL, "hbm-size=1G");
+    tq_init_engine(&c, 128);
+    tq_ewrite(&c, 128, 0x340, cfg);
+    tq_init_queue(&a, &c, 128, 3, 1 << 16);
+    tq_init_queue(&b, &c, 128, 12, 1 << 16);
+    tq_write(&c, tq_m2s_reg(&a, 0x88), weight_a);
+    tq_write(&c, tq_m2s_reg(&b, 0x88), weight_b);
+    tq_fill_random(buf, MIB, 1);
+    tq_put(&c, tq_hbm(1), buf, MIB);
+    for (i = 0; i < n; i++) {
+        tq_pair(&a, tq_hbm(0) + i % 256 * 65536, tq_hbm(1) + i % 16 * 65536,
+                65536, 0, 0, 0);
+        tq_pair(&b, tq_hbm(2) + i % 256 * 65536, tq_hbm(1) + i % 16 * 65536,
+                65536, 0, 0, 0);
+    }
+    tq_flush(&a);
+    tq_flush(&b);
+    tq_kick(&a);
+    tq_kick(&b);
+    /* From here on both have work. */
+    done_a = executed(&a, n);
+    done_b = executed(&b, n);
+    do {
+        tq_step(&c);
+        i = executed(&b, n);
+    } while (i < done_b + 4000 && executed(&a, n) < n);
+    i = (executed(&a, n) - done_a) * 1000ull / MAX(i - done_b, 1);
+    g_test_message("cfg 0x%x, weights %u and %u: %u/1000", cfg, weight_a,
+                   weight_b, i);
+    tq_stop(&c);
+    return i;
+}
+
+/* Queues of an engine share it by their weights, if the scheduler is on. */
+static void test_weights(void)
+{
+    unsigned n;
+
+    n = share(0xb0001, 16, 16);
+    g_assert_cmpint(n, >, 800);
+    g_assert_cmpint(n, <, 1250);
+    n = share(0xb0001, 64, 16);
+    g_assert_cmpint(n, >, 3200);
+    g_assert_cmpint(n, <, 5000);
+    n = share(0xb0001, 4, 16);
+    g_assert_cmpint(n, >, 200);
+    g_assert_cmpint(n, <, 320);
+    n = share(0xb0000, 64, 16);
+    g_assert_cmpint(n, >, 800);
+    g_assert_cmpint(n, <, 1250);
+}
+
 /* --- model clock ---------------------------------------------------------- */
 
 static uint64_t model_clock(TqChip *c)
@@ -155,6 +222,53 @@ static void test_clock(void)
     g_assert_cmpint(one[2], ==, one[1]);
     g_assert_cmpint(one[3], >, one[2]);
     g_assert_cmpint(one[3] - one[2], <, one[0]);
+}
+
+/* The time of an engine: by register, and by a copy from there */
+static void test_engine_time(void)
+{
+    const uint64_t reg = 0x40ff0;
+    uint64_t host, t[3] = {}, one, two;
+    TqQueue a, b;
+    TqChip c;
+    unsigned i;
+
+    tq_start(&c, "hbm-size=1G");
+    g_assert_cmphex(tq_xread(&c, 0x08) & 0x20, ==, 0x20);
+    tq_init_engine(&c, 128);
+    tq_init_engine(&c, 7);
+    tq_init_queue(&a, &c, 128, 0, 512);
+    tq_init_queue(&b, &c, 7, 0, 512);
+    host = tq_alloc(&c, sizeof(t), 64);
+    g_assert_cmphex(tq_ereg(&c, 128, reg), ==, 0);
+    for (i = 0; i < 3; i++) {
+        tq_pair(&a, host + 8 * i, tq_engine_axi(128) + reg, 8, 0, 0, 0);
+        if (i < 2) {
+            tq_copy(&a, tq_hbm(0), tq_hbm(1), MIB << i);
+        }
+    }
+    tq_finish(&a);
+    tq_get(&c, host, t, sizeof(t));
+    one = le64_to_cpu(t[1]) - le64_to_cpu(t[0]);
+    two = le64_to_cpu(t[2]) - le64_to_cpu(t[1]);
+    g_assert_cmpint(one, >, 1000);
+    g_assert_cmpint(two, >, 19 * one / 10);
+    g_assert_cmpint(two, <, 21 * one / 10);
+    /* What another engine did is none of its business. */
+    g_assert_cmpint(tq_ereg(&c, 128, reg), >=, le64_to_cpu(t[2]));
+    g_assert_cmphex(tq_ereg(&c, 7, reg), ==, 0);
+    tq_copy(&b, tq_hbm(2), tq_hbm(3), 64);
+    tq_finish(&b);
+    i = tq_ereg(&c, 7, reg);
+    g_assert_cmpint(i, >, 0);
+    g_assert_cmpint(i, <, le64_to_cpu(t[2]));
+    tq_stop(&c);
+
+    /* Without the extension it is a register like those around it. */
+    tq_start(&c, "hbm-size=1G,ext=off");
+    tq_ewrite(&c, 128, reg, 0x1234);
+    g_assert_cmphex(tq_ereg(&c, 128, reg), ==, 0x1234);
+    tq_stop(&c);
 }
 
 /* --- -icount -------------------------------------------------------------- */
@@ -343,7 +457,9 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("trainium/time/liveness", test_liveness);
     qtest_add_func("trainium/time/fairness", test_fairness);
+    qtest_add_func("trainium/time/weights", test_weights);
     qtest_add_func("trainium/time/clock", test_clock);
+    qtest_add_func("trainium/time/engine", test_engine_time);
     qtest_add_func("trainium/time/icount", test_icount);
     return g_test_run();
 }

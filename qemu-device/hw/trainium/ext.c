@@ -16,7 +16,7 @@
 static uint32_t ext_features(TrnDevice *d)
 {
     return (d->msix_vectors ? TRN_EXT_FEAT_MSIX : 0) | TRN_EXT_FEAT_CLOCK |
-           TRN_EXT_FEAT_SENSORS |
+           TRN_EXT_FEAT_SENSORS | TRN_EXT_FEAT_TIME |
            (trn_fault_has_window(d) ? TRN_EXT_FEAT_FAULT : 0);
 }
 

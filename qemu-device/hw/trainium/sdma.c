@@ -4,7 +4,7 @@
  * engines, the FIS block (a fabric interrupt summary with the layout of the
  * UDMA's interrupt groups). The public drivers write configuration there and
  * mask interrupts; no effect of it is known, so registers keep what was
- * written.
+ * written. The modelled time of the engine is this project's own addition.
  */
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
@@ -25,6 +25,12 @@ uint32_t trn_sdma_read(TrnDevice *d, unsigned engine, uint32_t offset)
 {
     uint32_t *reg = trn_sdma_reg(d, engine, offset);
 
+    if (offset == TRN_SDMA_TIME_LO && d->ext) {
+        uint64_t now = d->engine[engine].busy_until_ns;
+
+        *trn_sdma_reg(d, engine, TRN_SDMA_TIME_HI) = now >> 32;
+        return now;
+    }
     return reg ? *reg : 0;
 }
 

@@ -41,6 +41,7 @@
 /* Of one queue when others wait; below TRN_COPY_LARGE copies are half as fast. */
 #define TURN_BYTES (2 * TRN_COPY_LARGE)
 #define TURN_DESCS 64
+#define DWRR_WEIGHT 16                  /* that gives a queue such turns */
 #define BOUNCE_SIZE (64 * KiB)
 #define ROW_NS (2 * SCALE_MS)           /* slices without a pause */
 #define PAUSE_NS (50 * SCALE_US)
@@ -58,6 +59,8 @@ struct TrnExec {
     uint16_t active_q[TRN_MAX_ENGINES];
     unsigned next_engine;
     uint8_t next_q[TRN_MAX_ENGINES];
+    /* What a queue may still move before it is the next one's turn */
+    int64_t credit[TRN_MAX_ENGINES][TRN_QUEUES_PER_ENGINE];
     bool busy;
 
     /* Adjoining copies become one memcpy: what was not yet copied */
@@ -544,10 +547,24 @@ static bool queue_peek(TrnExec *x, unsigned *engine, unsigned *q)
     return true;
 }
 
-static void queue_took_turn(TrnExec *x, unsigned engine, unsigned q)
+/* @more: of the engine's next turn, it is this queue's, too */
+static void queue_took_turn(TrnExec *x, unsigned engine, unsigned q, bool more)
 {
     x->next_engine = engine + 1;
-    x->next_q[engine] = (q + 1) % TRN_QUEUES_PER_ENGINE;
+    x->next_q[engine] = (q + !more) % TRN_QUEUES_PER_ENGINE;
+}
+
+/* Deficit round robin: bytes that a queue moves between those of the others */
+static int64_t queue_quantum(const TrnEngine *e, unsigned q)
+{
+    uint32_t cfg = e->m2s_regs[(TRN_UDMA_M2S_DWRR_CFG - TRN_UDMA_M2S_AXI) / 4];
+    uint32_t weight = e->q[q].m2s.other[TRN_UDMA_M2S_Q_DWRR_CFG_3 / 4] &
+                      TRN_UDMA_Q_DWRR_WEIGHT_MASK;
+
+    if (!(cfg & TRN_UDMA_DWRR_EN)) {
+        return TURN_BYTES;
+    }
+    return MAX(weight, 1) * (TURN_BYTES / DWRR_WEIGHT);
 }
 
 /* Only one queue has work */
@@ -593,15 +610,27 @@ static void exec_slice(TrnExec *x)
     while ((more = queue_peek(x, &engine, &q)) && bytes > 0 && descs > 0 &&
            (!deadline || get_clock() < deadline)) {
         bool alone = is_alone(x, engine);
+        int64_t *credit = &x->credit[engine][q];
         Budget b = {
-            .bytes = alone ? bytes : MIN(bytes, TURN_BYTES),
             .descs = alone ? descs : MIN(descs, TURN_DESCS),
             .deadline = deadline,
         };
-        const Budget start = b;
-        Outcome out = queue_run(x, &d->engine[engine], q, &b);
+        Budget start;
+        Outcome out;
 
-        queue_took_turn(x, engine, q);
+        while (*credit <= 0) {
+            *credit += queue_quantum(&d->engine[engine], q);
+        }
+        b.bytes = alone ? bytes : MIN(bytes, MIN(TURN_BYTES, *credit));
+        start = b;
+        out = queue_run(x, &d->engine[engine], q, &b);
+        *credit -= MAX(start.bytes - b.bytes, (int64_t)(start.descs - b.descs) *
+                                              (TURN_BYTES / TURN_DESCS));
+        /* Nothing is saved up by a queue that is alone or has no work. */
+        if (alone || out != LATER) {
+            *credit = 0;
+        }
+        queue_took_turn(x, engine, q, *credit > 0);
         bytes -= start.bytes - b.bytes;
         descs -= start.descs - b.descs;
         if (out != LATER) {
