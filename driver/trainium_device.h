@@ -82,6 +82,7 @@ struct trn_window {
  * @num_windows: number of them
  * @regs_size: bytes BAR0 has to have
  * @engine_offset: BAR0 offset of an engine's block
+ * @engine_axi: AXI address of an engine's block
  * @fis_offset: BAR0 offset of a data engine's FIS block
  * @hbm_axi: AXI base of a stack
  * @pe_offset: BAR0 offset of a core's activity counters
@@ -109,6 +110,7 @@ struct trn_hw {
 	unsigned int num_windows;
 	u64 regs_size;
 	u32 (*engine_offset)(unsigned int engine);
+	u64 (*engine_axi)(unsigned int engine);
 	u32 (*fis_offset)(unsigned int engine);
 	u64 (*hbm_axi)(unsigned int stack);
 	u32 (*pe_offset)(unsigned int core);
@@ -410,6 +412,8 @@ int trn_ioctl_bo_info(struct drm_device *drm, void *data, struct drm_file *file)
 int trn_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *file);
 int trn_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file *file);
 int trn_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
+int trn_ioctl_list_create(struct drm_device *drm, void *data, struct drm_file *file);
+int trn_ioctl_list_submit(struct drm_device *drm, void *data, struct drm_file *file);
 int trn_ioctl_reset(struct drm_device *drm, void *data, struct drm_file *file);
 int trn_ioctl_events(struct drm_device *drm, void *data, struct drm_file *file);
 

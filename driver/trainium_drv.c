@@ -75,6 +75,8 @@ static const struct drm_ioctl_desc trn_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(TRAINIUM_QUEUE_DESTROY, trn_ioctl_queue_destroy, 0),
 	DRM_IOCTL_DEF_DRV(TRAINIUM_SUBMIT, trn_ioctl_submit, 0),
 	DRM_IOCTL_DEF_DRV(TRAINIUM_RESET, trn_ioctl_reset, DRM_ROOT_ONLY),
+	DRM_IOCTL_DEF_DRV(TRAINIUM_LIST_CREATE, trn_ioctl_list_create, 0),
+	DRM_IOCTL_DEF_DRV(TRAINIUM_LIST_SUBMIT, trn_ioctl_list_submit, 0),
 	DRM_IOCTL_DEF_DRV(TRAINIUM_EVENTS, trn_ioctl_events, 0),
 };
 
@@ -83,7 +85,8 @@ static const struct drm_ioctl_desc trn_ioctls[] = {
  *  1.0: first: queries, buffers, fenced queues, submit, reset
  *  1.1: events, sensors, holders, busy time of engines, activity of cores
  *  1.2: jobs wait for the fences of shared buffers; HBM shared by peer-to-peer;
- *       buffers near an engine; limits of memory
+ *       buffers near an engine; limits of memory;
+ *       strided copies, command lists, priorities, timestamps
  */
 static const struct drm_driver trn_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_COMPUTE_ACCEL | DRIVER_SYNCOBJ |

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From ops to descriptors: what is not one copy of one descriptor. */
 #include <linux/dma-mapping.h>
+#include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -81,20 +82,14 @@ static void trn_emit_step(struct trn_emit *e)
 	}
 }
 
-/**
- * trn_emit_copy_slow - write a copy of any size between any buffers
- * @e: where
- * @op: the copy
- * @done: bytes of it that are written
- *
- * Return: all of it is written.
- */
-bool trn_emit_copy_slow(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
+/* Writes what is not @done of a row; that is all of a plain copy. */
+static bool trn_emit_row(struct trn_emit *e, const struct trn_job_op *op, u64 dst_offset,
+			 u64 src_offset, u64 *done)
 {
 	struct trn_cursor dst, src;
 
-	trn_cursor_set(&dst, op->dst, op->dst_offset + *done);
-	trn_cursor_set(&src, op->src, op->src_offset + *done);
+	trn_cursor_set(&dst, op->dst, dst_offset + *done);
+	trn_cursor_set(&src, op->src, src_offset + *done);
 	while (*done < op->size) {
 		u64 len = min3(op->size - *done, dst.left, src.left);
 
@@ -114,6 +109,43 @@ bool trn_emit_copy_slow(struct trn_emit *e, const struct trn_job_op *op, u64 *do
 		*done += len;
 		trn_cursor_move(&dst, len, *done < op->size);
 		trn_cursor_move(&src, len, *done < op->size);
+	}
+	return true;
+}
+
+/**
+ * trn_emit_copy_slow - write a copy of any size between any buffers
+ * @e: where
+ * @op: the copy
+ * @done: bytes of it that are written
+ *
+ * Return: all of it is written.
+ */
+bool trn_emit_copy_slow(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
+{
+	return trn_emit_row(e, op, op->dst_offset, op->src_offset, done);
+}
+
+static bool trn_emit_strided(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
+{
+	const struct trn_strides *s = op->strides;
+	u64 num = (u64)s->rows * s->planes, at;
+	u64 next = div64_u64_rem(*done, op->size, &at);
+	u32 row, plane = div_u64_rem(next, s->rows, &row);
+
+	for (; next < num; next++) {
+		u64 dst = op->dst_offset + row * s->dst_row_pitch + plane * s->dst_plane_pitch;
+		u64 src = op->src_offset + row * s->src_row_pitch + plane * s->src_plane_pitch;
+		bool all = trn_emit_row(e, op, dst, src, &at);
+
+		*done = next * op->size + at;
+		if (!all)
+			return false;
+		at = 0;
+		if (++row == s->rows) {
+			row = 0;
+			plane++;
+		}
 	}
 	return true;
 }
@@ -226,15 +258,7 @@ static bool trn_emit_fill_host(struct trn_emit *e, const struct trn_job_op *op, 
 	return true;
 }
 
-/**
- * trn_emit_fill - write a fill
- * @e: where
- * @op: the fill
- * @done: bytes of it that are written
- *
- * Return: all of it is written.
- */
-bool trn_emit_fill(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
+static bool trn_emit_fill(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
 {
 	struct trn_device *tdev = e->q->tdev;
 	dma_addr_t block = tdev->zeroes_dma;
@@ -251,6 +275,56 @@ bool trn_emit_fill(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
 	if (trn_bo_is_hbm(op->dst))
 		return trn_emit_fill_hbm(e, op, done, trn_host_axi(tdev, block));
 	return trn_emit_fill_host(e, op, done, trn_host_axi(tdev, block));
+}
+
+/**
+ * trn_bo_is_aligned - is an address of a buffer a multiple of 8?
+ * @bo: buffer
+ * @offset: multiple of 8
+ *
+ * If so, the 8 bytes there are contiguous.
+ */
+bool trn_bo_is_aligned(const struct trn_bo *bo, u64 offset)
+{
+	struct trn_cursor at;
+
+	trn_cursor_set(&at, bo, offset);
+	return at.axi % sizeof(u64) == 0;
+}
+
+static bool trn_emit_timestamp(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
+{
+	struct trn_device *tdev = e->q->tdev;
+	struct trn_cursor dst;
+	u64 src;
+
+	if (!e->space && !trn_emit_next_ring(e))
+		return false;
+	trn_cursor_set(&dst, op->dst, op->dst_offset);
+	src = tdev->hw->engine_axi(e->ring->engine->id) + TRN_ENGINE_SDMA + TRN_SDMA_TIME_LO;
+	trn_emit_desc(e, dst.axi, src, sizeof(u64), TRN_RING_DMB);
+	*done = sizeof(u64);
+	return true;
+}
+
+/**
+ * trn_emit_other - write an op that is no plain copy
+ * @e: where
+ * @op: the op
+ * @done: bytes of it that are written
+ *
+ * Return: all of it is written.
+ */
+bool trn_emit_other(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
+{
+	switch (op->type) {
+	case TRAINIUM_OP_COPY_STRIDED:
+		return trn_emit_strided(e, op, done);
+	case TRAINIUM_OP_TIMESTAMP:
+		return trn_emit_timestamp(e, op, done);
+	default:
+		return trn_emit_fill(e, op, done);
+	}
 }
 
 /**
@@ -326,25 +400,4 @@ void trn_patterns_free(struct trn_queue *q)
 				  q->patterns[i].dma);
 	kfree(q->patterns);
 	q->patterns = NULL;
-}
-
-/**
- * trn_emit_count_busy - a job was timed that has ended inside its submit
- * @e: what it wrote; the queue's lock is held
- * @begin: when its doorbell was rung; a small one stands for many others
- */
-void trn_emit_count_busy(const struct trn_emit *e, u64 begin)
-{
-	unsigned long rings = e->written;
-	u64 ns = ktime_get_ns() - begin;
-	unsigned int r;
-
-	if (likely(!e->spread)) {
-		ns *= TRN_BUSY_SAMPLE;
-		e->ring->inline_ns += ns;
-	} else {
-		for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
-			e->q->ring[r]->inline_ns += ns;
-	}
-	e->q->busy_ns += ns;
 }

@@ -65,8 +65,9 @@ struct trn_cursor {
 const struct trn_seg *trn_bo_find_seg(const struct trn_bo *bo, u64 offset);
 void trn_emit_ring(struct trn_emit *e, u32 ring);
 bool trn_emit_copy_slow(struct trn_emit *e, const struct trn_job_op *op, u64 *done);
-bool trn_emit_fill(struct trn_emit *e, const struct trn_job_op *op, u64 *done);
+bool trn_emit_other(struct trn_emit *e, const struct trn_job_op *op, u64 *done);
 void trn_emit_rewind(struct trn_emit *e);
+bool trn_bo_is_aligned(const struct trn_bo *bo, u64 offset);
 int trn_patterns_alloc(struct trn_queue *q);
 void trn_patterns_free(struct trn_queue *q);
 
@@ -112,7 +113,7 @@ static inline bool trn_emit_op(struct trn_emit *e, const struct trn_job_op *op, 
 	struct trn_cursor dst __uninitialized, src __uninitialized;
 
 	if (op->type != TRAINIUM_OP_COPY)
-		return trn_emit_fill(e, op, done);
+		return trn_emit_other(e, op, done);
 
 	/* Most are one descriptor. */
 	if (likely(op->size <= TRN_DESC_MAX_LEN && !*done && e->space && !e->spread)) {
@@ -126,11 +127,6 @@ static inline bool trn_emit_op(struct trn_emit *e, const struct trn_job_op *op, 
 	}
 	return trn_emit_copy_slow(e, op, done);
 }
-
-/* Of the jobs that end at once, one of so many is timed for all of them. */
-#define TRN_BUSY_SAMPLE		64u
-
-void trn_emit_count_busy(const struct trn_emit *e, u64 begin);
 
 /* Counts what was written to the ring and is not counted yet. */
 static inline void trn_emit_count(struct trn_emit *e)

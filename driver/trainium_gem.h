@@ -94,6 +94,11 @@ static inline void trn_bo_put(struct trn_bo *bo)
 	drm_gem_object_put(&bo->base);
 }
 
+static inline bool trn_bo_has_range(const struct trn_bo *bo, u64 offset, u64 size)
+{
+	return offset <= bo->size && size <= bo->size - offset;
+}
+
 static inline bool trn_bo_is_hbm(const struct trn_bo *bo)
 {
 	return bo->placement == TRAINIUM_BO_HBM;

@@ -51,6 +51,17 @@ static u32 trn2_engine_offset(unsigned int engine)
 	       (host % 2 ? TRN2_IO_UDMA_H2D : TRN2_IO_UDMA_D2H);
 }
 
+static u64 trn2_engine_axi(unsigned int engine)
+{
+	unsigned int se = engine / TRN2_ENGINES_PER_SE;
+	unsigned int host = engine - TRN2_NUM_DATA_ENGINES;
+
+	if (engine < TRN2_NUM_DATA_ENGINES)
+		return TRN2_AXI_SE_APB(se) + TRN2_SE_ENGINE(se, engine % TRN2_ENGINES_PER_SE);
+
+	return TRN2_AXI_IO_APB(host / 2) + (host % 2 ? TRN2_IO_UDMA_H2D : TRN2_IO_UDMA_D2H);
+}
+
 static u32 trn2_fis_offset(unsigned int engine)
 {
 	unsigned int se = engine / TRN2_ENGINES_PER_SE;
@@ -130,6 +141,7 @@ const struct trn_hw trn_hw_trainium2 = {
 	.num_windows = ARRAY_SIZE(trn2_windows),
 	.regs_size = TRN2_BAR0_SIZE,
 	.engine_offset = trn2_engine_offset,
+	.engine_axi = trn2_engine_axi,
 	.fis_offset = trn2_fis_offset,
 	.hbm_axi = trn2_hbm_axi,
 	.pe_offset = trn2_pe_offset,

@@ -255,6 +255,7 @@ void trn_job_free(struct trn_job *job)
 	for (i = 0; i < job->num_deps; i++)
 		dma_fence_put(job->deps[i].fence);
 	kvfree(job->deps);
+	kvfree(job->strides);
 	kvfree(job->ops);
 	kfree(job);
 }
@@ -711,6 +712,8 @@ void trn_queue_release(struct trn_queue *q)
 		if (!more)
 			break;
 	}
+	if (unlikely(q->list))
+		trn_list_release(q);
 	if (wq_has_sleeper(&q->wait))
 		wake_up_all(&q->wait);
 }

@@ -68,6 +68,8 @@ static void trn_query_device(struct trn_device *tdev, struct drm_trainium_query_
 		d->features |= TRAINIUM_FEATURE_P2P;
 	if (tdev->ext && (tdev->ext_features & TRN_EXT_FEAT_CLOCK))
 		d->features |= TRAINIUM_FEATURE_MODEL_CLOCK;
+	if (trn_has_timestamp(tdev))
+		d->features |= TRAINIUM_FEATURE_TIMESTAMP;
 	strscpy(d->name, hw->name, sizeof(d->name));
 	d->serial = tdev->serial;
 	d->routing_id = tdev->routing_id;
@@ -114,7 +116,7 @@ static int trn_query_engine(struct trn_device *tdev, u32 index,
 
 static int trn_query_queue(struct trn_file *tfile, u32 index, struct drm_trainium_query_queue *d)
 {
-	struct trn_queue *q = trn_queue_get(tfile, index);
+	struct trn_queue *q = trn_queue_find(tfile, index);
 
 	if (!q)
 		return -ENOENT;
@@ -122,7 +124,7 @@ static int trn_query_queue(struct trn_file *tfile, u32 index, struct drm_trainiu
 	trn_queue_reap(q);
 	mutex_lock(&q->lock);
 	spin_lock_irq(&q->fc->lock);
-	d->queue_class = TRAINIUM_QUEUE_FENCED;
+	d->queue_class = q->list ? TRAINIUM_QUEUE_LIST : TRAINIUM_QUEUE_FENCED;
 	d->num_rings = q->num_rings;
 	d->submitted = q->submitted;
 	d->completed = q->completed;
@@ -149,6 +151,9 @@ static void trn_query_limits(struct trn_device *tdev, struct drm_trainium_query_
 		l->max_bo_size = max(l->max_bo_size, tdev->hbm[i].size);
 	l->max_job_bytes = TRN_MAX_JOB_BYTES;
 	l->job_timeout_ns = (u64)trn_job_timeout_ms * NSEC_PER_MSEC;
+	l->max_rows = TRN_MAX_ROWS;
+	l->max_list_descs = TRN_MAX_LIST_DESCS;
+	l->max_list_patterns = TRN_NUM_PATTERNS;
 	l->alignment = 1;
 	trn_limits_query(l);
 }

@@ -3,6 +3,7 @@
  * Queues: files that own them, engines that are chosen for them, their
  * beginning and end.
  */
+#include <linux/capability.h>
 #include <linux/dma-mapping.h>
 #include <linux/nospec.h>
 #include <linux/rcupdate.h>
@@ -22,8 +23,22 @@
 /* Rings of the queue that zeroes device memory */
 #define TRN_CLEAR_RINGS		8u
 
+static __always_inline struct trn_queue *trn_file_queue(struct trn_file *tfile, u32 id, u32 num)
+{
+	struct trn_queue *q;
+
+	if (id - 1 >= num)
+		return NULL;
+	rcu_read_lock();
+	q = rcu_dereference(tfile->queues[array_index_nospec(id - 1, num)]);
+	if (q && !kref_get_unless_zero(&q->ref))
+		q = NULL;
+	rcu_read_unlock();
+	return q;
+}
+
 /**
- * trn_queue_get - queue of a file
+ * trn_queue_get - queue of a file, no list
  * @tfile: the file
  * @id: of the queue
  *
@@ -31,26 +46,35 @@
  */
 struct trn_queue *trn_queue_get(struct trn_file *tfile, u32 id)
 {
-	struct trn_queue *q;
-
-	if (id - 1 >= TRN_MAX_QUEUES)
-		return NULL;
-	rcu_read_lock();
-	q = rcu_dereference(tfile->queues[array_index_nospec(id - 1, TRN_MAX_QUEUES)]);
-	if (q && !kref_get_unless_zero(&q->ref))
-		q = NULL;
-	rcu_read_unlock();
-	return q;
+	return trn_file_queue(tfile, id, TRN_MAX_QUEUES);
 }
 
-/* Gives a queue the lowest id that is free. */
-static int trn_file_add_queue(struct trn_file *tfile, struct trn_queue *q)
+/**
+ * trn_queue_find - queue or list of a file
+ * @tfile: the file
+ * @id: of the queue or list
+ *
+ * Return: the queue, to be given to trn_queue_put(), or NULL.
+ */
+struct trn_queue *trn_queue_find(struct trn_file *tfile, u32 id)
 {
+	return trn_file_queue(tfile, id, TRN_MAX_IDS);
+}
+
+/**
+ * trn_file_add_queue - give a queue the lowest id that is free
+ * @tfile: the file
+ * @q: the queue, or that of a list
+ *
+ * Return: 0 or -EDQUOT.
+ */
+int trn_file_add_queue(struct trn_file *tfile, struct trn_queue *q)
+{
+	u32 i = q->list ? TRN_MAX_QUEUES : 0, end = i + TRN_MAX_QUEUES;
 	int ret = -EDQUOT;
-	u32 i;
 
 	mutex_lock(&tfile->lock);
-	for (i = 0; i < TRN_MAX_QUEUES && ret; i++) {
+	for (; i < end && ret; i++) {
 		if (rcu_access_pointer(tfile->queues[i]))
 			continue;
 		q->id = i + 1;
@@ -65,9 +89,9 @@ static struct trn_queue *trn_file_take_queue(struct trn_file *tfile, u32 id)
 {
 	struct trn_queue *q;
 
-	if (id - 1 >= TRN_MAX_QUEUES)
+	if (id - 1 >= TRN_MAX_IDS)
 		return NULL;
-	id = array_index_nospec(id - 1, TRN_MAX_QUEUES);
+	id = array_index_nospec(id - 1, TRN_MAX_IDS);
 	mutex_lock(&tfile->lock);
 	q = rcu_replace_pointer(tfile->queues[id], NULL, lockdep_is_held(&tfile->lock));
 	mutex_unlock(&tfile->lock);
@@ -130,8 +154,10 @@ static struct trn_engine *trn_choose_engine(struct trn_device *tdev, u32 stack,
 }
 
 /* Rings on @num engines, at least @min. */
-static int trn_queue_take_rings(struct trn_queue *q, u32 num, u32 min, u32 stack)
+static int trn_queue_take_rings(struct trn_queue *q, u32 num, u32 min, u32 stack, s32 priority)
 {
+	/* Each level has four times the share of the one below. */
+	u32 weight = priority < 0 ? TRN_RING_WEIGHT / 4 : TRN_RING_WEIGHT << (2 * priority);
 	DECLARE_BITMAP(not, TRN_MAX_ENGINES) = { };
 	struct trn_device *tdev = q->tdev;
 	u8 stack_used[TRN_MAX_STACKS] = { };
@@ -143,7 +169,7 @@ static int trn_queue_take_rings(struct trn_queue *q, u32 num, u32 min, u32 stack
 		if (!engine)
 			return q->num_rings < min ? -ENOSPC : 0;
 		__set_bit(engine->id, not);
-		ring = trn_ring_create(engine, TRN_RING_DEFAULT_SLOTS, q);
+		ring = trn_ring_create(engine, TRN_RING_DEFAULT_SLOTS, q, weight);
 		/* Somebody else was quicker. */
 		if (ring == ERR_PTR(-ENOSPC))
 			continue;
@@ -199,6 +225,8 @@ void trn_queues_forget_bo(struct trn_device *tdev, struct trn_file *tfile, struc
 			q->bos.bo[i] = NULL;
 			trn_bo_put(bo);
 		}
+		if (q->list)
+			trn_list_forget_bo(q, bo);
 		mutex_unlock(&q->lock);
 	}
 	mutex_unlock(&tdev->queues_lock);
@@ -243,6 +271,7 @@ static void trn_queue_teardown(struct work_struct *work)
 	up_read(&tdev->reset_lock);
 	trn_refs_put(&bos);
 	trn_queue_release(q);
+	trn_list_free(q);
 	trn_patterns_free(q);
 
 	mutex_lock(&tdev->queues_lock);
@@ -265,12 +294,13 @@ static void trn_queue_teardown(struct work_struct *work)
  * @file: owner, or NULL
  * @num_rings: engines to use, 0 for the driver's choice
  * @stack: prefer engines near it, or TRAINIUM_STACK_ANY
+ * @priority: TRAINIUM_PRIORITY_*
  *
  * Return: the queue; it holds a reference of its own until trn_queue_close()
  * has ended it. Or an ERR_PTR.
  */
 struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
-				u32 num_rings, u32 stack)
+				u32 num_rings, u32 stack, s32 priority)
 {
 	struct trn_queue *q;
 	int idx, ret;
@@ -290,6 +320,7 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 	q->drm = &tdev->drm;
 	q->file = file;
 	q->inline_done = true;
+	q->max_jobs = TRN_QUEUE_SLOTS;
 
 	ret = -ENOMEM;
 	q->fc = trn_fence_ctx_new(dev_name(tdev->drm.dev));
@@ -299,7 +330,8 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 	for (i = 0; i < TRN_QUEUE_SLOTS; i++)
 		trn_refs_init(&q->slots[i].refs);
 
-	ret = trn_queue_take_rings(q, num_rings ?: TRN_QUEUE_RINGS, num_rings ?: 1, stack);
+	ret = trn_queue_take_rings(q, num_rings ?: TRN_QUEUE_RINGS, num_rings ?: 1, stack,
+				   priority);
 	if (ret)
 		goto err_rings;
 	if (!drm_dev_enter(&tdev->drm, &idx)) {
@@ -373,16 +405,33 @@ void trn_queue_close(struct trn_queue *q, bool kill)
 	wake_up_all(&q->wait);
 }
 
+/**
+ * trn_queue_check_place - may a queue be there, and have that priority?
+ * @tdev: device
+ * @stack: as a program says it
+ * @priority: as a program says it
+ *
+ * Return: 0, -EINVAL or -EACCES.
+ */
+int trn_queue_check_place(struct trn_device *tdev, u32 stack, s32 priority)
+{
+	if (stack != TRAINIUM_STACK_ANY && stack >= tdev->hw->num_stacks)
+		return -EINVAL;
+	if (priority < TRAINIUM_PRIORITY_LOW || priority > TRAINIUM_PRIORITY_HIGH)
+		return -EINVAL;
+	return priority > TRAINIUM_PRIORITY_NORMAL && !capable(CAP_SYS_NICE) ? -EACCES : 0;
+}
+
 static int trn_queue_create_check(struct trn_device *tdev,
 				  const struct drm_trainium_queue_create *args)
 {
-	if (args->flags || args->priority || args->num_engines > TRN_QUEUE_MAX_RINGS)
-		return -EINVAL;
-	if (args->stack != TRAINIUM_STACK_ANY && args->stack >= tdev->hw->num_stacks)
+	if (args->flags || args->num_engines > TRN_QUEUE_MAX_RINGS)
 		return -EINVAL;
 	if (args->queue_class == TRAINIUM_QUEUE_USER)
 		return -EOPNOTSUPP;
-	return args->queue_class == TRAINIUM_QUEUE_FENCED ? 0 : -EINVAL;
+	if (args->queue_class != TRAINIUM_QUEUE_FENCED)
+		return -EINVAL;
+	return trn_queue_check_place(tdev, args->stack, args->priority);
 }
 
 static int trn_file_charge(struct trn_file *tfile, u32 rings)
@@ -417,6 +466,43 @@ static void trn_queues_settle(struct trn_device *tdev)
 }
 
 /**
+ * trn_file_new_queue - a queue that counts for a file
+ * @tfile: the file
+ * @num_rings: engines to use, 0 for the driver's choice
+ * @stack: prefer engines near it, or TRAINIUM_STACK_ANY
+ * @priority: TRAINIUM_PRIORITY_*
+ *
+ * Return: the queue, as trn_queue_new(), or an ERR_PTR.
+ */
+struct trn_queue *trn_file_new_queue(struct trn_file *tfile, u32 num_rings, u32 stack,
+				     s32 priority)
+{
+	u32 rings = num_rings ?: TRN_QUEUE_RINGS;
+	struct trn_device *tdev = tfile->tdev;
+	struct trn_queue *q;
+	int ret;
+
+	ret = trn_file_charge(tfile, rings);
+	if (ret == -EDQUOT) {
+		trn_queues_settle(tdev);
+		ret = trn_file_charge(tfile, rings);
+	}
+	if (ret)
+		return ERR_PTR(ret);
+
+	q = trn_queue_new(tdev, tfile, num_rings, stack, priority);
+	if (q == ERR_PTR(-ENOSPC)) {
+		trn_queues_settle(tdev);
+		q = trn_queue_new(tdev, tfile, num_rings, stack, priority);
+	}
+	if (IS_ERR(q))
+		trn_file_uncharge(tfile, 1, rings);
+	else
+		trn_file_uncharge(tfile, 0, rings - q->num_rings);
+	return q;
+}
+
+/**
  * trn_ioctl_queue_create - DRM_IOCTL_TRAINIUM_QUEUE_CREATE
  * @drm: device
  * @data: struct drm_trainium_queue_create
@@ -427,31 +513,15 @@ int trn_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	struct trn_device *tdev = to_trn_device(drm);
 	struct drm_trainium_queue_create *args = data;
 	struct trn_file *tfile = file->driver_priv;
-	u32 rings = args->num_engines ?: TRN_QUEUE_RINGS;
 	struct trn_queue *q;
 	int ret;
 
 	ret = trn_queue_create_check(tdev, args);
 	if (ret)
 		return ret;
-	ret = trn_file_charge(tfile, rings);
-	if (ret == -EDQUOT) {
-		trn_queues_settle(tdev);
-		ret = trn_file_charge(tfile, rings);
-	}
-	if (ret)
-		return ret;
-
-	q = trn_queue_new(tdev, tfile, args->num_engines, args->stack);
-	if (q == ERR_PTR(-ENOSPC)) {
-		trn_queues_settle(tdev);
-		q = trn_queue_new(tdev, tfile, args->num_engines, args->stack);
-	}
-	if (IS_ERR(q)) {
-		trn_file_uncharge(tfile, 1, rings);
+	q = trn_file_new_queue(tfile, args->num_engines, args->stack, args->priority);
+	if (IS_ERR(q))
 		return PTR_ERR(q);
-	}
-	trn_file_uncharge(tfile, 0, rings - q->num_rings);
 
 	kref_get(&q->ref);
 	ret = trn_file_add_queue(tfile, q);
@@ -530,7 +600,7 @@ void trn_file_close(struct drm_device *drm, struct drm_file *file)
 			q->file = NULL;
 	mutex_unlock(&tdev->queues_lock);
 
-	for (id = 1; id <= TRN_MAX_QUEUES; id++) {
+	for (id = 1; id <= TRN_MAX_IDS; id++) {
 		q = trn_file_take_queue(tfile, id);
 		if (!q)
 			continue;
@@ -577,7 +647,8 @@ int trn_queues_init(struct trn_device *tdev)
 		ret = -ENOMEM;
 		goto err_zeroes;
 	}
-	tdev->clear_queue = trn_queue_new(tdev, NULL, TRN_CLEAR_RINGS, TRAINIUM_STACK_ANY);
+	tdev->clear_queue = trn_queue_new(tdev, NULL, TRN_CLEAR_RINGS, TRAINIUM_STACK_ANY,
+					  TRAINIUM_PRIORITY_NORMAL);
 	if (IS_ERR(tdev->clear_queue)) {
 		ret = PTR_ERR(tdev->clear_queue);
 		goto err_replay;

@@ -24,6 +24,7 @@
 #include <linux/kref.h>
 #include <linux/wait.h>
 
+#include "regs/ext.h"
 #include "trainium_device.h"
 #include "trainium_gem.h"
 #include "trainium_ring.h"
@@ -40,17 +41,20 @@
 
 /* Limits of a file and of a submit */
 #define TRN_MAX_QUEUES		64u
+#define TRN_MAX_IDS		(2 * TRN_MAX_QUEUES)	/* and as many for lists */
 #define TRN_MAX_FILE_RINGS	256u
 #define TRN_MAX_OPS		65536u
 #define TRN_MAX_SYNCS		256u
 #define TRN_MAX_JOB_BYTES	BIT_ULL(40)
+#define TRN_MAX_ROWS		BIT(24)
+#define TRN_MAX_LIST_DESCS	(TRN_RING_DEFAULT_SLOTS / 2 - 1)
 
 struct trn_file {
 	struct trn_device *tdev;
 	/** @lock: writers of @queues, @num_queues, @num_rings */
 	struct mutex lock;
-	/** @queues: by id - 1 */
-	struct trn_queue __rcu *queues[TRN_MAX_QUEUES];
+	/** @queues: by id - 1; lists begin at TRN_MAX_QUEUES */
+	struct trn_queue __rcu *queues[TRN_MAX_IDS];
 	unsigned int num_queues;
 	unsigned int num_rings;
 	/** @since_ns: when it was opened, CLOCK_MONOTONIC */
@@ -93,6 +97,16 @@ struct trn_bo_cache {
 	u32 next;
 };
 
+/* Of a strided copy, in the order of the uapi */
+struct trn_strides {
+	u32 rows;
+	u32 planes;
+	u64 dst_row_pitch;
+	u64 dst_plane_pitch;
+	u64 src_row_pitch;
+	u64 src_plane_pitch;
+};
+
 /* One op, its buffers found and its ranges checked */
 struct trn_job_op {
 	struct trn_bo *dst;
@@ -102,9 +116,12 @@ struct trn_job_op {
 		u64 src_offset;		/* COPY */
 		u64 pattern;		/* FILL: repeated to 8 bytes */
 	};
+	/** @size: bytes, COPY_STRIDED: of a row */
 	u64 size;
 	u32 type;
 	u32 flags;
+	/** @strides: COPY_STRIDED */
+	const struct trn_strides *strides;
 };
 
 struct trn_job_dep {
@@ -117,6 +134,8 @@ struct trn_job_dep {
 struct trn_job {
 	struct trn_queue *queue;
 	struct trn_job_op *ops;
+	/** @strides: by op, NULL when none has any */
+	struct trn_strides *strides;
 	u32 num_ops;
 	/** @op: next op to write */
 	u32 op;
@@ -237,7 +256,11 @@ struct trn_queue {
 	u64 started;
 	u64 completed;
 	u64 released;
+	/** @max_jobs: that are not released yet, at most TRN_QUEUE_SLOTS */
+	u64 max_jobs;
 	struct trn_slot *slots;
+	/** @list: what it starts, NULL for a queue that takes jobs */
+	struct trn_list *list;
 
 	/* fc->lock */
 	u64 failed;
@@ -285,6 +308,11 @@ static inline bool trn_queue_last_in_parts(struct trn_queue *q)
 	return job && job->in_parts;
 }
 
+static inline bool trn_has_timestamp(const struct trn_device *tdev)
+{
+	return tdev->ext && (tdev->ext_features & TRN_EXT_FEAT_TIME);
+}
+
 static inline void trn_refs_init(struct trn_refs *refs)
 {
 	refs->list = refs->few;
@@ -321,9 +349,14 @@ bool trn_queue_wait(struct trn_queue *q, u64 seqno, s64 deadline, bool killable)
 
 /* trainium_queue.c */
 struct trn_queue *trn_queue_get(struct trn_file *tfile, u32 id);
+struct trn_queue *trn_queue_find(struct trn_file *tfile, u32 id);
+int trn_queue_check_place(struct trn_device *tdev, u32 stack, s32 priority);
+struct trn_queue *trn_file_new_queue(struct trn_file *tfile, u32 num_rings, u32 stack,
+				     s32 priority);
+int trn_file_add_queue(struct trn_file *tfile, struct trn_queue *q);
 void trn_queue_put(struct trn_queue *q);
 struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
-				u32 num_rings, u32 stack);
+				u32 num_rings, u32 stack, s32 priority);
 void trn_queue_close(struct trn_queue *q, bool kill);
 void trn_queues_forget_bo(struct trn_device *tdev, struct trn_file *tfile, struct trn_bo *bo);
 
@@ -335,12 +368,22 @@ int trn_shares_deps(const struct trn_shares *shares, const struct trn_queue *q,
 void trn_shares_publish(const struct trn_shares *shares, struct trn_queue *q, u64 seqno);
 void trn_shares_put(struct trn_shares *shares);
 
+/* trainium_list.c */
+void trn_list_forget_bo(struct trn_queue *q, const struct trn_bo *bo);
+void trn_list_release(struct trn_queue *q);
+void trn_list_free(struct trn_queue *q);
+
 /* trainium_recover.c */
 extern unsigned int trn_job_timeout_ms;
 unsigned long trn_watchdog_period(void);
 void trn_queue_watchdog(struct work_struct *work);
 void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason);
 void trn_recover_work(struct work_struct *work);
+
+/* trainium_strided.c */
+int trn_fetch_strides(const struct drm_trainium_submit *args, struct trn_job *job, u32 from,
+		      u32 num, const struct drm_trainium_op *ops);
+int trn_strided_check(const struct trn_job_op *op);
 
 /* trainium_submit.c */
 int trn_submit_clear(struct trn_device *tdev, struct trn_bo *bo);

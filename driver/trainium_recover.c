@@ -209,6 +209,8 @@ static void trn_queue_recover(struct trn_queue *q)
 	trn_queue_reap(q);
 	/* All rings: a job that fails must not go on in the others. */
 	rings = xchg(&q->lost, 0) | q->busy;
+	if (q->list)
+		trn_queue_fail_started(q, -ECANCELED, TRAINIUM_REASON_RESET);
 	trn_queue_replay_begin(q);
 	for_each_set_bit(r, &rings, q->num_rings)
 		ret = trn_queue_replay_ring(q, r) ?: ret;

@@ -54,11 +54,12 @@ static void trn_ring_start(struct trn_ring *ring)
 	/* The rate limiter must not mask the pause that a DMB asks for. */
 	writel(TRN_UDMA_Q_RATE_MASK_RESET & ~TRN_UDMA_Q_RATE_MASK_DMB,
 	       m2s + TRN_UDMA_M2S_Q_RATE_MASK);
+	writel(ring->weight, m2s + TRN_UDMA_M2S_Q_DWRR_CFG_3);
 	writel(paused, m2s + TRN_UDMA_Q_CFG);
 	writel(TRN_UDMA_Q_SW_CTRL_RESET, m2s + TRN_UDMA_M2S_Q_SW_CTRL);
 	writel(lower_32_bits(m2s_axi), m2s + TRN_UDMA_Q_BASE_LO);
 	writel(upper_32_bits(m2s_axi), m2s + TRN_UDMA_Q_BASE_HI);
-	writel(ring->mask + 1, m2s + TRN_UDMA_Q_LEN);
+	writel(ring->len, m2s + TRN_UDMA_Q_LEN);
 	writel(0, m2s + TRN_UDMA_M2S_Q_COMP_CFG);
 	writel(enabled, m2s + TRN_UDMA_Q_CFG);
 
@@ -66,7 +67,7 @@ static void trn_ring_start(struct trn_ring *ring)
 	writel(TRN_UDMA_Q_SW_CTRL_RESET, s2m + TRN_UDMA_S2M_Q_SW_CTRL);
 	writel(lower_32_bits(s2m_axi), s2m + TRN_UDMA_Q_BASE_LO);
 	writel(upper_32_bits(s2m_axi), s2m + TRN_UDMA_Q_BASE_HI);
-	writel(ring->mask + 1, s2m + TRN_UDMA_Q_LEN);
+	writel(ring->len, s2m + TRN_UDMA_Q_LEN);
 	writel(0, s2m + TRN_UDMA_S2M_Q_COMP_CFG);
 	writel(enabled, s2m + TRN_UDMA_Q_CFG);
 }
@@ -97,6 +98,7 @@ void trn_ring_stop(struct trn_ring *ring)
 
 static void trn_ring_empty(struct trn_ring *ring)
 {
+	ring->starts++;
 	ring->head = 0;
 	ring->rung = 0;
 	ring->retired = 0;
@@ -132,6 +134,8 @@ static struct trn_ring *trn_ring_alloc(struct trn_device *tdev, u32 slots)
 	if (!ring)
 		return NULL;
 	ring->mask = slots - 1;
+	ring->len = slots;
+	ring->weight = TRN_RING_WEIGHT;
 	ring->shift = ilog2(slots);
 	ring->mem_size = done + L1_CACHE_BYTES;
 
@@ -158,12 +162,13 @@ static struct trn_ring *trn_ring_alloc(struct trn_device *tdev, u32 slots)
  * @engine: an engine that reaches host memory
  * @slots: descriptors of each ring, a power of two
  * @queue: owner; its lock may be held
+ * @weight: share of the engine, against that of its other rings
  *
  * Return: the ring; -ENOSPC when none is free, -ENOMEM, -ENODEV when the
  * device is gone, -EINVAL for a size or an engine that cannot be.
  */
 struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
-				 struct trn_queue *queue)
+				 struct trn_queue *queue, u32 weight)
 {
 	struct trn_device *tdev = engine->tdev;
 	struct trn_ring *ring;
@@ -178,6 +183,7 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	ring->queue = queue;
+	ring->weight = weight;
 
 	if (!drm_dev_enter(&tdev->drm, &idx)) {
 		trn_ring_free(tdev, ring);

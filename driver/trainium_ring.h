@@ -33,6 +33,9 @@ struct trn_desc {
 #define TRN_RING_MAX_SLOTS	16384u
 #define TRN_RING_DEFAULT_SLOTS	2048u
 
+/* Weight of a ring of normal priority */
+#define TRN_RING_WEIGHT		16u
+
 /* Flag of trn_ring_copy(): starts after all before it in the ring have ended */
 #define TRN_RING_DMB		TRN_M2S_DMB
 
@@ -71,6 +74,12 @@ struct trn_ring {
 	u32 mask;
 	/** @shift: log2 of the number of slots */
 	u32 shift;
+	/** @len: slots that the engine uses; less than all in a command list */
+	u32 len;
+	/** @weight: for the engine's scheduler */
+	u32 weight;
+	/** @starts: times that the ring was emptied */
+	u32 starts;
 	/** @index: queue pair in the engine, 0..15 */
 	unsigned int index;
 	/** @inline_ns: time of jobs that had ended when their doorbell returned */
@@ -97,7 +106,7 @@ struct trn_ring {
 };
 
 struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
-				 struct trn_queue *queue);
+				 struct trn_queue *queue, u32 weight);
 void trn_ring_destroy(struct trn_ring *ring);
 void trn_ring_stop(struct trn_ring *ring);
 int trn_ring_test_init(struct trn_device *tdev);

@@ -7,7 +7,6 @@
  * word. Nothing is allocated on that way. Whatever does not fit it, takes the
  * other one: the ops are copied, and written when and as far as there is room.
  */
-#include <linux/dma-fence-chain.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -16,83 +15,22 @@
 #include <drm/drm_syncobj.h>
 
 #include "trainium_emit.h"
+#include "trainium_submit.h"
 
-#define TRN_OP_BLOCK		32u	/* ops taken from user space at a time */
 #define TRN_MAX_OP_STRIDE	4096u
 
-/* Up to this size a job may have ended when the doorbell returns. */
-#define TRN_INLINE_BYTES	(64u << 10)
-#define TRN_INLINE_DESCS	32u
+/* Of the jobs that end at once, one of so many is timed for all of them. */
+#define TRN_BUSY_SAMPLE		64u
 
 /* Device memory is zeroed in jobs of this size. */
 #define TRN_CLEAR_BYTES		BIT_ULL(30)
 
-/* What a way of submitting says besides 0 and errors */
-#define TRN_SUBMIT_SLOW		1	/* take the other way */
-#define TRN_SUBMIT_FULL		2	/* wait until a slot is free */
-
-struct trn_out_sync {
-	struct drm_syncobj *obj;
-	struct dma_fence_chain *chain;
-	u64 point;
-};
-
-struct trn_submit {
-	struct trn_queue *q;
-	struct drm_file *file;
-	const struct drm_trainium_submit *args;
-	struct trn_refs refs;
-	struct trn_fence *fence;
-	struct trn_out_sync *out;
-	/** @deps: of in syncs, then of shared buffers */
-	struct trn_job_dep *deps;
-	u32 num_out;
-	u32 num_deps;
-	/** @share_count: of the device, before the buffers were looked up */
-	int share_count;
-	struct trn_shares shares;
-	/** @depends: some fence has not been signalled, or with an error */
-	bool depends;
-	bool sync;
-	bool barriers;
-	/** @ended: the job has ended without a slot of its own */
-	bool ended;
-	u64 seqno;
-	u64 bytes;
-	/** @bos: the queue's when its lock is held, else @own */
-	struct trn_bo_cache *bos;
-	/** @used: bit i: this job uses @bos->bo[i] */
-	u32 used;
-	struct trn_bo_cache own;
-	struct drm_trainium_op block[TRN_OP_BLOCK];
-};
-
-/* All but the ops and @own: they are written before they are read. */
-static void trn_submit_init(struct trn_submit *s, struct trn_queue *q, struct drm_file *file,
-			    const struct drm_trainium_submit *args)
-{
-	s->q = q;
-	s->file = file;
-	s->args = args;
-	trn_refs_init(&s->refs);
-	s->fence = NULL;
-	s->out = NULL;
-	s->deps = NULL;
-	s->num_out = 0;
-	s->num_deps = 0;
-	s->shares.num = 0;
-	s->depends = false;
-	s->sync = false;
-	s->barriers = false;
-	s->ended = false;
-	s->seqno = 0;
-	s->bytes = 0;
-	s->used = 0;
-}
-
 /* Ops and buffers */
 
-/* Does not fault when page faults are disabled. */
+/*
+ * Does not fault when page faults are disabled. TRN_SUBMIT_SLOW: there is more
+ * to the ops, for trn_fetch_strides().
+ */
 static int trn_fetch_ops(struct trn_submit *s, u32 from, u32 num)
 {
 	u32 stride = s->args->op_stride, i, w;
@@ -117,8 +55,7 @@ static int trn_fetch_ops(struct trn_submit *s, u32 from, u32 num)
 		}
 	}
 	user_read_access_end();
-	/* A newer program asks for what is not known here. */
-	return extra ? -EINVAL : 0;
+	return extra ? TRN_SUBMIT_SLOW : 0;
 
 fault:
 	user_read_access_end();
@@ -212,11 +149,6 @@ static void trn_submit_take_bos(struct trn_submit *s)
 	}
 }
 
-static inline bool trn_bo_has_range(const struct trn_bo *bo, u64 offset, u64 size)
-{
-	return offset <= bo->size && size <= bo->size - offset;
-}
-
 static int trn_submit_fill(struct trn_job_op *op, const struct drm_trainium_op *in)
 {
 	u32 size = in->pattern_size;
@@ -249,6 +181,61 @@ static noinline int trn_submit_special(struct trn_submit *s, struct trn_bo *bo, 
 	return ret == -ENOSPC ? TRN_SUBMIT_SLOW : ret;
 }
 
+static int trn_submit_strided(struct trn_submit *s, struct trn_job_op *op,
+			      const struct drm_trainium_op *in)
+{
+	u64 num;
+	int ret;
+
+	if (!op->strides)
+		return -EINVAL;
+	ret = trn_submit_bo(s, in->src, &op->src);
+	if (ret)
+		return ret;
+	op->src_offset = in->src_offset;
+	ret = trn_strided_check(op);
+	if (!ret && op->src->flags & TRN_BO_F_SHARED)
+		ret = trn_submit_special(s, op->src, op->src_offset, op->size, false);
+	if (ret)
+		return ret;
+
+	num = (u64)op->strides->rows * op->strides->planes;
+	if (num > TRN_MAX_ROWS - s->rows)
+		return -EINVAL;
+	s->rows += num;
+	/* One row was counted. No buffer is large enough for this to overflow. */
+	s->bytes += (num - 1) * in->size;
+	return 0;
+}
+
+/* A copy from a register of the engine, which is read in one piece. */
+static int trn_submit_timestamp(struct trn_submit *s, struct trn_job_op *op,
+				const struct drm_trainium_op *in)
+{
+	if (!trn_has_timestamp(s->q->tdev))
+		return -EOPNOTSUPP;
+	if (in->src || in->src_offset || in->size != sizeof(u64) ||
+	    in->dst_offset % sizeof(u64) || !trn_bo_is_aligned(op->dst, in->dst_offset))
+		return -EINVAL;
+	op->flags |= TRAINIUM_OP_F_BARRIER;
+	return 0;
+}
+
+static int trn_submit_other(struct trn_submit *s, struct trn_job_op *op,
+			    const struct drm_trainium_op *in)
+{
+	switch (in->type) {
+	case TRAINIUM_OP_FILL:
+		return trn_submit_fill(op, in);
+	case TRAINIUM_OP_COPY_STRIDED:
+		return s->bos == &s->own ? trn_submit_strided(s, op, in) : TRN_SUBMIT_SLOW;
+	case TRAINIUM_OP_TIMESTAMP:
+		return trn_submit_timestamp(s, op, in);
+	default:
+		return -EINVAL;
+	}
+}
+
 /* Checks an op; the one place where ranges of users are looked at. */
 static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
 				const struct drm_trainium_op *in)
@@ -273,7 +260,7 @@ static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
 	}
 
 	if (unlikely(in->type != TRAINIUM_OP_COPY))
-		return in->type == TRAINIUM_OP_FILL ? trn_submit_fill(op, in) : -EINVAL;
+		return trn_submit_other(s, op, in);
 
 	ret = trn_submit_bo(s, in->src, &op->src);
 	if (unlikely(ret))
@@ -292,11 +279,17 @@ static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
 	return 0;
 }
 
-/*
- * For writing to the rings: the device is there, no reset is going on, and
- * nobody else writes.
+/**
+ * trn_queue_lock - for writing to the rings
+ * @q: the queue
+ * @idx: for trn_queue_unlock()
+ *
+ * The device is there, no reset is going on, and nobody else writes.
+ *
+ * Return: 0, -ENODEV, -EINTR, -ENOENT for a queue that ends, or how the device
+ * is broken.
  */
-static int trn_queue_lock(struct trn_queue *q, int *idx)
+int trn_queue_lock(struct trn_queue *q, int *idx)
 {
 	struct trn_device *tdev = q->tdev;
 	int ret;
@@ -324,16 +317,16 @@ err_exit:
 	return ret;
 }
 
-static void trn_queue_unlock(struct trn_queue *q, int idx)
+/**
+ * trn_queue_unlock - undo trn_queue_lock()
+ * @q: the queue
+ * @idx: from there
+ */
+void trn_queue_unlock(struct trn_queue *q, int idx)
 {
 	mutex_unlock(&q->lock);
 	up_read(&q->tdev->reset_lock);
 	drm_dev_exit(idx);
-}
-
-static bool trn_queue_has_slot(const struct trn_queue *q)
-{
-	return READ_ONCE(q->submitted) - READ_ONCE(q->released) < TRN_QUEUE_SLOTS;
 }
 
 /* The direct way */
@@ -396,28 +389,15 @@ static int trn_submit_direct_can(struct trn_submit *s, bool *spread)
 	return q->busy & (*spread ? ~0u : ~1u) ? TRN_SUBMIT_SLOW : 0;
 }
 
-/* The job has ended when the doorbell returned, and nothing was before it. */
-static void trn_submit_ended(struct trn_submit *s)
-{
-	struct trn_queue *q = s->q;
-
-	/* In this order nobody takes it for a job in flight. */
-	if (q->released == q->completed)
-		q->released = s->seqno;
-	WRITE_ONCE(q->completed, s->seqno);
-	/* Pairs with trn_queue_reap_locked(). */
-	smp_store_release(&q->started, s->seqno);
-	WRITE_ONCE(q->submitted, s->seqno);
-	s->ended = true;
-	trace_trn_complete(q->tdev, q->id, s->seqno, 0);
-	if (s->fence) {
-		trn_fence_init(s->fence, q, s->seqno);
-		dma_fence_signal(&s->fence->base);
-	}
-}
-
-/* Gives the job its slot: from here on it takes care of itself. */
-static struct trn_slot *trn_submit_slot(struct trn_submit *s)
+/**
+ * trn_submit_slot - give the job its slot
+ * @s: the submit
+ *
+ * From here on it takes care of itself.
+ *
+ * Return: the slot.
+ */
+struct trn_slot *trn_submit_slot(struct trn_submit *s)
 {
 	struct trn_slot *slot = trn_slot(s->q, s->seqno);
 
@@ -462,6 +442,23 @@ static noinline bool trn_submit_kick_all(struct trn_slot *slot, struct trn_emit 
 	return reached;
 }
 
+/* A job that has ended inside the submit was measured; a small one for many others */
+static void trn_submit_count_busy(struct trn_queue *q, const struct trn_emit *e, u64 begin)
+{
+	unsigned long rings = e->written;
+	u64 ns = ktime_get_ns() - begin;
+	unsigned int r;
+
+	if (likely(!e->spread)) {
+		ns *= TRN_BUSY_SAMPLE;
+		e->ring->inline_ns += ns;
+	} else {
+		for_each_set_bit(r, &rings, TRN_QUEUE_MAX_RINGS)
+			q->ring[r]->inline_ns += ns;
+	}
+	q->busy_ns += ns;
+}
+
 static int trn_submit_direct_locked(struct trn_submit *s)
 {
 	struct trn_queue *q = s->q;
@@ -502,7 +499,7 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 		q->inline_done = reached;
 	if (reached && !q->busy) {
 		if (unlikely(begin))
-			trn_emit_count_busy(&e, begin);
+			trn_submit_count_busy(q, &e, begin);
 		trn_submit_ended(s);
 		return 0;
 	}
@@ -563,11 +560,14 @@ static int trn_submit_read_ops(struct trn_submit *s, struct trn_job *job)
 	for (at = 0; at < job->num_ops; at += n) {
 		n = min(job->num_ops - at, TRN_OP_BLOCK);
 		ret = trn_fetch_ops(s, at, n);
+		if (ret == TRN_SUBMIT_SLOW)
+			ret = trn_fetch_strides(s->args, job, at, n, s->block);
 		if (ret)
 			return ret;
 		for (i = 0; i < n; i++) {
 			struct trn_job_op *op = &job->ops[at + i];
 
+			op->strides = job->strides ? &job->strides[at + i] : NULL;
 			ret = trn_submit_op(s, op, &s->block[i]);
 			if (ret)
 				return ret;
@@ -625,18 +625,29 @@ out:
 	return ret;
 }
 
+/**
+ * trn_submit_parse - take the ops, and check them
+ * @s: the submit
+ * @job: out: with the ops, or NULL; to be freed, also after an error
+ *
+ * Return: 0 or a negative error.
+ */
+int trn_submit_parse(struct trn_submit *s, struct trn_job **job)
+{
+	memset(&s->own, 0, sizeof(s->own));
+	s->bos = &s->own;
+	s->rows = 0;
+	*job = trn_job_new(s->q, s->args->op_count);
+	return *job ? trn_submit_read_ops(s, *job) : -ENOMEM;
+}
+
 static int trn_submit_deferred(struct trn_submit *s)
 {
 	struct trn_job *job;
 	int ret;
 
-	memset(&s->own, 0, sizeof(s->own));
-	s->bos = &s->own;
-	job = trn_job_new(s->q, s->args->op_count);
-	if (!job)
-		return -ENOMEM;
 	s->share_count = atomic_read_acquire(&s->q->tdev->share_count);
-	ret = trn_submit_read_ops(s, job);
+	ret = trn_submit_parse(s, &job);
 	if (!ret && s->shares.num)
 		ret = trn_shares_deps(&s->shares, s->q, &s->deps, &s->num_deps);
 	if (!ret)
@@ -691,7 +702,13 @@ static int trn_submit_wait_all(struct trn_submit *s, struct drm_trainium_submit 
 	return ret;
 }
 
-static int trn_submit_wait_slot(struct trn_submit *s)
+/**
+ * trn_submit_wait_slot - wait for a moment until there may be a slot
+ * @s: the submit
+ *
+ * Return: 0, -ERESTARTSYS, or -ETIME after the deadline of a waiting submit.
+ */
+int trn_submit_wait_slot(struct trn_submit *s)
 {
 	bool wait = s->args->flags & TRAINIUM_SUBMIT_WAIT;
 	struct trn_queue *q = s->q;
@@ -713,107 +730,13 @@ static int trn_submit_wait_slot(struct trn_submit *s)
 	return left == -ERESTARTSYS ? -ERESTARTSYS : 0;
 }
 
-/* Fences in and out */
-
-static int trn_submit_in(struct trn_submit *s)
-{
-	const struct drm_trainium_sync __user *in = u64_to_user_ptr(s->args->in_syncs);
-	struct drm_trainium_sync sync;
-	u32 i;
-	int ret;
-
-	s->deps = kvcalloc(s->args->in_sync_count, sizeof(*s->deps), GFP_KERNEL_ACCOUNT);
-	if (!s->deps)
-		return -ENOMEM;
-	for (i = 0; i < s->args->in_sync_count; i++) {
-		struct dma_fence *fence;
-
-		if (copy_from_user(&sync, &in[i], sizeof(sync)))
-			return -EFAULT;
-		if (sync.flags)
-			return -EINVAL;
-		ret = drm_syncobj_find_fence(s->file, sync.handle, sync.point, 0, &fence);
-		if (ret)
-			return ret;
-		s->deps[s->num_deps++].fence = fence;
-		if (!dma_fence_is_signaled(fence) ||
-		    dma_fence_chain_contained(fence)->error)
-			s->depends = true;
-	}
-	return 0;
-}
-
-static int trn_submit_out(struct trn_submit *s)
-{
-	const struct drm_trainium_sync __user *out = u64_to_user_ptr(s->args->out_syncs);
-	struct drm_trainium_sync sync;
-	u32 i;
-
-	s->out = kvcalloc(s->args->out_sync_count, sizeof(*s->out), GFP_KERNEL_ACCOUNT);
-	if (!s->out)
-		return -ENOMEM;
-	for (i = 0; i < s->args->out_sync_count; i++) {
-		struct trn_out_sync *o = &s->out[i];
-
-		if (copy_from_user(&sync, &out[i], sizeof(sync)))
-			return -EFAULT;
-		if (sync.flags)
-			return -EINVAL;
-		o->obj = drm_syncobj_find(s->file, sync.handle);
-		if (!o->obj)
-			return -ENOENT;
-		s->num_out++;
-		o->point = sync.point;
-		if (!sync.point)
-			continue;
-		o->chain = dma_fence_chain_alloc();
-		if (!o->chain)
-			return -ENOMEM;
-	}
-	s->fence = trn_fence_alloc(s->q);
-	return s->fence ? 0 : -ENOMEM;
-}
-
-/* The job is queued: nothing here can fail. */
-static void trn_submit_publish(struct trn_submit *s)
-{
-	struct dma_fence *fence = &s->fence->base;
-	bool cookie = dma_fence_begin_signalling();
-	u32 i;
-
-	for (i = 0; i < s->num_out; i++) {
-		struct trn_out_sync *o = &s->out[i];
-
-		if (o->chain)
-			drm_syncobj_add_point(o->obj, o->chain, fence, o->point);
-		else
-			drm_syncobj_replace_fence(o->obj, fence);
-		o->chain = NULL;
-	}
-	dma_fence_end_signalling(cookie);
-	dma_fence_put(fence);
-	s->fence = NULL;
-}
-
-static void trn_submit_free_syncs(struct trn_submit *s)
-{
-	u32 i;
-
-	trn_shares_put(&s->shares);
-	for (i = 0; i < s->num_deps; i++)
-		dma_fence_put(s->deps[i].fence);
-	kvfree(s->deps);
-	for (i = 0; i < s->num_out; i++) {
-		if (s->out[i].chain)
-			dma_fence_chain_free(s->out[i].chain);
-		drm_syncobj_put(s->out[i].obj);
-	}
-	kvfree(s->out);
-	if (s->fence)
-		trn_fence_drop(s->fence);
-}
-
-static int trn_submit_check(const struct drm_trainium_submit *args)
+/**
+ * trn_submit_check - are the arguments right, taken by themselves?
+ * @args: arguments
+ *
+ * Return: 0 or -EINVAL.
+ */
+int trn_submit_check(const struct drm_trainium_submit *args)
 {
 	if (args->flags & ~TRAINIUM_SUBMIT_WAIT || args->pad)
 		return -EINVAL;
@@ -871,6 +794,35 @@ static int trn_submit_job(struct trn_submit *s)
 	}
 }
 
+/* The job is queued, or has ended already. */
+static __always_inline int trn_submit_end(struct trn_submit *s, struct drm_trainium_submit *args)
+{
+	bool ended = s->ended;
+	int ret = 0;
+
+	args->seqno = s->seqno;
+	if (unlikely(s->shares.num))
+		trn_shares_publish(&s->shares, s->q, s->seqno);
+	if (s->fence)
+		trn_submit_publish(s);
+	if (!ended && args->flags & TRAINIUM_SUBMIT_WAIT)
+		ret = trn_submit_wait(s, args->deadline_ns, false, &ended);
+	args->status = ended ? TRAINIUM_STATUS_DONE : TRAINIUM_STATUS_PENDING;
+	return ret;
+}
+
+/**
+ * trn_submit_finish - publish and wait for a job that is queued
+ * @s: the submit
+ * @args: its arguments, get the results
+ *
+ * Return: 0, or how the job has ended.
+ */
+int trn_submit_finish(struct trn_submit *s, struct drm_trainium_submit *args)
+{
+	return trn_submit_end(s, args);
+}
+
 /**
  * trn_ioctl_submit - DRM_IOCTL_TRAINIUM_SUBMIT
  * @drm: device
@@ -882,13 +834,15 @@ int trn_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 	struct drm_trainium_submit *args = data;
 	struct trn_submit s __uninitialized;
 	struct trn_queue *q;
-	bool ended;
 	int ret;
 
 	ret = trn_submit_check(args);
 	if (ret)
 		return ret;
 	q = trn_queue_get(file->driver_priv, args->queue);
+	/* A list takes no ops, but can be waited for. */
+	if (unlikely(!q && !args->op_count && !args->in_sync_count && !args->out_sync_count))
+		q = trn_queue_find(file->driver_priv, args->queue);
 	if (!q)
 		return -ENOENT;
 
@@ -907,15 +861,7 @@ int trn_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 	if (ret)
 		goto out_syncs;
 
-	args->seqno = s.seqno;
-	if (unlikely(s.shares.num))
-		trn_shares_publish(&s.shares, q, s.seqno);
-	if (s.fence)
-		trn_submit_publish(&s);
-	ended = s.ended;
-	if (!ended && args->flags & TRAINIUM_SUBMIT_WAIT)
-		ret = trn_submit_wait(&s, args->deadline_ns, false, &ended);
-	args->status = ended ? TRAINIUM_STATUS_DONE : TRAINIUM_STATUS_PENDING;
+	ret = trn_submit_end(&s, args);
 
 out_syncs:
 	if (args->in_sync_count | args->out_sync_count | s.shares.num)

@@ -73,6 +73,27 @@ TRACE_EVENT(trn_doorbell,
 		      __entry->count, __entry->head, __entry->marker)
 );
 
+/* What a submit of a list writes: words with a ring id, markers */
+TRACE_EVENT(trn_list,
+	    TP_PROTO(struct trn_device *tdev, u32 queue, u64 seqno, u32 ids, bool irq),
+	    TP_ARGS(tdev, queue, seqno, ids, irq),
+	    TP_STRUCT__entry(__string(dev, dev_name(tdev->drm.dev))
+			     __field(u64, seqno)
+			     __field(u32, queue)
+			     __field(u32, ids)
+			     __field(bool, irq)
+			     ),
+	    TP_fast_assign(__assign_str(dev);
+			   __entry->seqno = seqno;
+			   __entry->queue = queue;
+			   __entry->ids = ids;
+			   __entry->irq = irq;
+			   ),
+	    TP_printk("%s queue %u seqno %llu ring ids %u markers 1 irq %d",
+		      __get_str(dev), __entry->queue, __entry->seqno,
+		      __entry->ids, __entry->irq)
+);
+
 TRACE_EVENT(trn_irq,
 	    TP_PROTO(struct trn_device *tdev, u32 vector, u32 engine, u32 pending),
 	    TP_ARGS(tdev, vector, engine, pending),

@@ -28,6 +28,8 @@
 #define TRN_S2M_COMP_1C		0x1004u
 /* At most 65 descriptors in a packet, round robin between queues */
 #define TRN_PREF_2		0x10041u
+/* A weight of the scheduler is 2 KiB */
+#define TRN_DWRR_FACTOR		11u
 /* The threshold must not be the FIFO's 128 (a hardware bug), so half and one */
 #define TRN_PREF_3		0x4181u
 #define TRN_SDMA_BEATS		0x26u
@@ -147,6 +149,8 @@ void trn_udma_init_engine(struct trn_engine *engine)
 	trn_udma_init_iofic(engine);
 	trn_write(engine, TRN_UDMA_S2M_COMP_CFG_1C, TRN_S2M_COMP_1C);
 
+	trn_write(engine, TRN_UDMA_M2S_DWRR_CFG,
+		  TRN_UDMA_DWRR_EN | TRN_UDMA_DWRR_FACTOR(TRN_DWRR_FACTOR));
 	trn_write(engine, TRN_UDMA_M2S_DESC_PREF_CFG_2, TRN_PREF_2);
 	trn_write(engine, TRN_UDMA_M2S_DESC_PREF_CFG_3, TRN_PREF_3);
 	trn_write(engine, TRN_UDMA_S2M_DESC_PREF_CFG_3, TRN_PREF_3);

@@ -21,6 +21,7 @@
  *  -ECANCELED	the work was lost to a reset that somebody else caused
  *  -ETIME	deadline passed before the work could be queued
  *  -EBUSY	in use
+ *  -EACCES	not permitted to this program
  *  -EOPNOTSUPP	not offered by this device or kernel
  *  -ENODEV	the device is gone
  */
@@ -45,6 +46,8 @@ extern "C" {
 #define DRM_TRAINIUM_RESET		0x06
 #define DRM_TRAINIUM_EVENTS		0x07
 /* 0x08..0x0b fabric: reserved */
+#define DRM_TRAINIUM_LIST_CREATE	0x10
+#define DRM_TRAINIUM_LIST_SUBMIT	0x11
 
 /**
  * enum drm_trainium_query_type - what a query returns
@@ -98,6 +101,7 @@ struct drm_trainium_query {
 #define TRAINIUM_FEATURE_MODEL_CLOCK	(1ull << 6)	/* extension has a model clock */
 #define TRAINIUM_FEATURE_EVENTS		(1ull << 7)	/* DRM_IOCTL_TRAINIUM_EVENTS */
 #define TRAINIUM_FEATURE_P2P		(1ull << 8)	/* 1.2: HBM to other devices */
+#define TRAINIUM_FEATURE_TIMESTAMP	(1ull << 9)	/* TRAINIUM_OP_TIMESTAMP */
 
 /**
  * struct drm_trainium_query_device - identity and shape
@@ -248,7 +252,7 @@ enum drm_trainium_reason {
  * struct drm_trainium_query_limits - limits of an open file and of a call
  */
 struct drm_trainium_query_limits {
-	/** @max_queues: queues of a file */
+	/** @max_queues: queues of a file, command lists included */
 	__u32 max_queues;
 	/** @max_rings: hardware rings of a file */
 	__u32 max_rings;
@@ -273,6 +277,14 @@ struct drm_trainium_query_limits {
 	 * pinned; 0: no limit but those of the process
 	 */
 	__u64 max_pinned;
+	/** @max_rows: rows of all strided copies of a submit; since 1.2 */
+	__u32 max_rows;
+	/** @max_list_descs: descriptors of a command list; since 1.2 */
+	__u32 max_list_descs;
+	/** @max_list_patterns: different fill patterns of a list, zero not counted */
+	__u32 max_list_patterns;
+	/** @pad: zero */
+	__u32 pad;
 };
 
 /** What is known of struct drm_trainium_query_telemetry; the rest is 0 */
@@ -460,7 +472,18 @@ enum drm_trainium_queue_class {
 	 * by TRAINIUM_FEATURE_QUEUE_USER; -EOPNOTSUPP without it.
 	 */
 	TRAINIUM_QUEUE_USER = 1,
+	/** @TRAINIUM_QUEUE_LIST: a command list, as TRAINIUM_QUERY_QUEUE shows it */
+	TRAINIUM_QUEUE_LIST = 2,
 };
+
+/*
+ * Priorities, since 1.2. Among the queues that have work on an engine, one has
+ * four times the share of those a level below. Queues on different engines
+ * share only memory, by turns. TRAINIUM_PRIORITY_HIGH wants CAP_SYS_NICE.
+ */
+#define TRAINIUM_PRIORITY_LOW		-1
+#define TRAINIUM_PRIORITY_NORMAL	0
+#define TRAINIUM_PRIORITY_HIGH		1
 
 /**
  * struct drm_trainium_queue_create - create a DMA queue
@@ -477,7 +500,7 @@ struct drm_trainium_queue_create {
 	__u32 num_engines;
 	/** @stack: prefer engines near this HBM stack, or TRAINIUM_STACK_ANY */
 	__u32 stack;
-	/** @priority: 0 normal; others reserved, -EINVAL */
+	/** @priority: TRAINIUM_PRIORITY_*; others are -EINVAL */
 	__s32 priority;
 	/** @queue: out: id, never 0 */
 	__u32 queue;
@@ -504,6 +527,22 @@ enum drm_trainium_op_type {
 	TRAINIUM_OP_COPY = 0,
 	/** @TRAINIUM_OP_FILL: @dst is filled with a pattern */
 	TRAINIUM_OP_FILL = 1,
+	/**
+	 * @TRAINIUM_OP_COPY_STRIDED: rows of @size bytes from @src to @dst, in
+	 * two or three dimensions: struct drm_trainium_op_strided. Since 1.2.
+	 */
+	TRAINIUM_OP_COPY_STRIDED = 2,
+	/**
+	 * @TRAINIUM_OP_TIMESTAMP: the time is written to 8 bytes at @dst, when
+	 * all ops before it in the submit have ended. It is modelled time of
+	 * the DMA engine that writes it, in nanoseconds: differences say how
+	 * long the work between two timestamps takes there. Those of different
+	 * engines have nothing to do with each other, so both should be of a
+	 * queue with one engine. Offset and address are multiples of 8, @size
+	 * is 8, all else is zero. Announced by TRAINIUM_FEATURE_TIMESTAMP,
+	 * -EOPNOTSUPP without it. Since 1.2.
+	 */
+	TRAINIUM_OP_TIMESTAMP = 3,
 };
 
 /**
@@ -538,6 +577,36 @@ struct drm_trainium_op {
 	};
 	/** @size: bytes, not 0 */
 	__u64 size;
+};
+
+/**
+ * struct drm_trainium_op_strided - an op of a submit, with its strides
+ *
+ * Element of an array of ops, with its size as their stride, in which some are
+ * of type TRAINIUM_OP_COPY_STRIDED; all but @op is zero in the others.
+ *
+ * Row r of plane p is @op.size bytes at offset + r * row_pitch + p *
+ * plane_pitch of each side. Pitches of the source are free: 0 repeats. Rows of
+ * the destination must not overlap, and the dimension with the larger pitch is
+ * as far apart as all of the other one. In the same buffer the two sides, from
+ * their first byte to their last, must not overlap. A pitch of which there is
+ * only one row or plane is ignored.
+ */
+struct drm_trainium_op_strided {
+	/** @op: the op, as in a plain copy */
+	struct drm_trainium_op op;
+	/** @rows: rows of a plane, not 0 */
+	__u32 rows;
+	/** @planes: not 0 */
+	__u32 planes;
+	/** @dst_row_pitch: bytes from row to row */
+	__u64 dst_row_pitch;
+	/** @dst_plane_pitch: bytes from plane to plane */
+	__u64 dst_plane_pitch;
+	/** @src_row_pitch: bytes from row to row */
+	__u64 src_row_pitch;
+	/** @src_plane_pitch: bytes from plane to plane */
+	__u64 src_plane_pitch;
 };
 
 /**
@@ -582,7 +651,7 @@ struct drm_trainium_submit {
 	__u32 queue;
 	/** @flags: TRAINIUM_SUBMIT_* */
 	__u32 flags;
-	/** @ops: user address of struct drm_trainium_op array */
+	/** @ops: user address of struct drm_trainium_op (or _op_strided) array */
 	__u64 ops;
 	/** @op_count: number of ops */
 	__u32 op_count;
@@ -605,6 +674,46 @@ struct drm_trainium_submit {
 	/** @pad: zero */
 	__u32 pad;
 };
+
+/**
+ * struct drm_trainium_list_create - create a command list (since 1.2)
+ *
+ * A list is checked and written once and started many times. It is a queue
+ * that takes no other work: TRAINIUM_QUERY_QUEUE, DRM_IOCTL_TRAINIUM_QUEUE_DESTROY
+ * and the submit without ops that waits take its id. Its submits run one after
+ * the other; ops within it are ordered as in a submit.
+ *
+ * Closing a handle of any of its buffers makes the list invalid: what it has
+ * begun ends, later submits are -ENOENT. A list that is too long for
+ * @max_list_descs, or has more than @max_list_patterns, is -EINVAL; buffers
+ * that need the CPU's help for DMA (bounce buffers), and those that are shared
+ * by dma-buf, then or later, are -EOPNOTSUPP.
+ */
+struct drm_trainium_list_create {
+	/** @ops: user address of struct drm_trainium_op (or _op_strided) array */
+	__u64 ops;
+	/** @op_count: number of ops */
+	__u32 op_count;
+	/** @op_stride: bytes from op to op */
+	__u32 op_stride;
+	/** @stack: prefer an engine near this HBM stack, or TRAINIUM_STACK_ANY */
+	__u32 stack;
+	/** @flags: zero */
+	__u32 flags;
+	/** @priority: TRAINIUM_PRIORITY_* */
+	__s32 priority;
+	/** @pad: zero */
+	__u32 pad;
+	/** @list: out: id, never 0 */
+	__u32 list;
+	/** @descs: out: descriptors of a submit */
+	__u32 descs;
+};
+
+/*
+ * DRM_IOCTL_TRAINIUM_LIST_SUBMIT starts a list: struct drm_trainium_submit with
+ * its id as @queue and without ops and in syncs, which are all zero.
+ */
 
 /** Scope of struct drm_trainium_reset */
 #define TRAINIUM_RESET_DEVICE	0	/* whole device; CAP_SYS_ADMIN */
@@ -854,6 +963,10 @@ struct drm_trainium_events {
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TRAINIUM_RESET, struct drm_trainium_reset)
 #define DRM_IOCTL_TRAINIUM_EVENTS \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_EVENTS, struct drm_trainium_events)
+#define DRM_IOCTL_TRAINIUM_LIST_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_LIST_CREATE, struct drm_trainium_list_create)
+#define DRM_IOCTL_TRAINIUM_LIST_SUBMIT \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_LIST_SUBMIT, struct drm_trainium_submit)
 
 #if defined(__cplusplus)
 }

@@ -90,7 +90,7 @@ TEST_F(query, features)
 	EXPECT_EQ(!!(d->features & TRAINIUM_FEATURE_IRQ), d->num_vectors != 0);
 	/* No bit that this version of the interface does not know */
 	if (d->uapi_minor == TRAINIUM_UAPI_MINOR)
-		EXPECT_EQ(0, d->features & ~((TRAINIUM_FEATURE_P2P << 1) - 1));
+		EXPECT_EQ(0, d->features & ~((TRAINIUM_FEATURE_TIMESTAMP << 1) - 1));
 }
 
 TEST_F(query, serials_differ)
@@ -226,6 +226,7 @@ TEST_F(query, limits)
 	EXPECT_EQ(0, l.max_hbm);
 	EXPECT_EQ(0, l.max_pinned);
 	EXPECT_LE(65536, l.max_buffers);
+	EXPECT_LT(0, l.max_rows);
 }
 
 TEST_F(query, telemetry)

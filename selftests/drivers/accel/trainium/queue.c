@@ -105,8 +105,8 @@ TEST_F(queue, bad_arguments)
 	EXPECT_EQ(-EINVAL, CREATE(.num_engines = ~0u));
 	EXPECT_EQ(-EINVAL, CREATE(.stack = self->device.num_stacks));
 	EXPECT_EQ(-EINVAL, CREATE(.stack = TRAINIUM_STACK_ANY - 1));
-	EXPECT_EQ(-EINVAL, CREATE(.priority = 1));
-	EXPECT_EQ(-EINVAL, CREATE(.priority = -1));
+	EXPECT_EQ(-EINVAL, CREATE(.priority = 2));
+	EXPECT_EQ(-EINVAL, CREATE(.priority = -2));
 	EXPECT_EQ(-EINVAL, CREATE(.queue_class = 2));
 	EXPECT_EQ(-EINVAL, CREATE(.queue_class = ~0u));
 	EXPECT_EQ(-EFAULT, trn_ioctl(self->fd, DRM_IOCTL_TRAINIUM_QUEUE_CREATE, NULL));
