@@ -18,6 +18,7 @@ _Static_assert(NEURON_FEATURE_QUEUE_FENCED == TRAINIUM_FEATURE_QUEUE_FENCED, "fe
 _Static_assert(NEURON_FEATURE_QUEUE_USER == TRAINIUM_FEATURE_QUEUE_USER, "feature bits");
 _Static_assert(NEURON_FEATURE_FABRIC == TRAINIUM_FEATURE_FABRIC, "feature bits");
 _Static_assert(NEURON_FEATURE_MODEL_CLOCK == TRAINIUM_FEATURE_MODEL_CLOCK, "feature bits");
+_Static_assert(NEURON_FEATURE_TIMESTAMP == TRAINIUM_FEATURE_TIMESTAMP, "feature bits");
 _Static_assert(NEURON_STACK_ANY == TRAINIUM_STACK_ANY, "any stack");
 
 /* Sizes of the structures in their first version: up to what was then the last member. */
@@ -472,6 +473,9 @@ int neuron_device_get_limits(struct neuron_device *device, struct neuron_limits 
 		.max_buffer_size = l->max_bo_size,
 		.max_job_bytes = l->max_job_bytes,
 		.job_timeout_ns = l->job_timeout_ns,
+		.max_rows = l->max_rows,
+		.max_list_descs = l->max_list_descs,
+		.max_list_patterns = l->max_list_patterns,
 	};
 
 	return nrn_copy_out(limits, &full, sizeof(full), LIMITS_MIN, "neuron_limits");

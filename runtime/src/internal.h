@@ -185,6 +185,10 @@ int nrn_queue_job_failed(struct neuron_queue *queue, int error);
 int nrn_queue_run_until(struct neuron_queue *queue, const struct neuron_op *ops,
 			uint32_t op_count, int64_t deadline);
 
+/* A command list of the driver, whose id becomes that of @queue. */
+int nrn_list_make(struct neuron_queue *queue, uint32_t stack, const struct neuron_op *ops,
+		  uint32_t op_count);
+
 /* fence.c */
 int nrn_fence_create(struct neuron_device *device, struct neuron_fence **out);
 /*

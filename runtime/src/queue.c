@@ -11,6 +11,7 @@
 
 _Static_assert((int)NEURON_QUEUE_FENCED == TRAINIUM_QUEUE_FENCED, "classes");
 _Static_assert((int)NEURON_QUEUE_USER == TRAINIUM_QUEUE_USER, "classes");
+_Static_assert((int)NEURON_QUEUE_LIST == TRAINIUM_QUEUE_LIST, "classes");
 _Static_assert((int)NEURON_REASON_TIMEOUT == TRAINIUM_REASON_TIMEOUT, "reasons");
 _Static_assert((int)NEURON_REASON_ABORT == TRAINIUM_REASON_ABORT, "reasons");
 _Static_assert((int)NEURON_REASON_RESET == TRAINIUM_REASON_RESET, "reasons");
@@ -41,6 +42,9 @@ static int create_failed(struct neuron_device *device, int error)
 	switch (error) {
 	case -ENOSPC:
 		return nrn_fail(error, "%s: no queue: no hardware rings are left", device->label);
+	case -EACCES:
+		return nrn_fail(error, "%s: no queue: high priority wants CAP_SYS_NICE",
+				device->label);
 	case -EDQUOT:
 		return nrn_fail(error,
 				"%s: no queue: an open device may have %u queues and %u rings",
@@ -71,6 +75,10 @@ int nrn_queue_create(struct neuron_device *device, const struct neuron_queue_opt
 	if (given.queue_class > NEURON_QUEUE_USER)
 		return nrn_fail(-EINVAL, "%s: queue class %u does not exist", device->label,
 				given.queue_class);
+	if (given.priority < NEURON_PRIORITY_LOW || given.priority > NEURON_PRIORITY_HIGH)
+		return nrn_fail(-EINVAL, "%s: priority %d does not exist: %d to %d do",
+				device->label, given.priority, NEURON_PRIORITY_LOW,
+				NEURON_PRIORITY_HIGH);
 	if (given.num_engines > 16)
 		return nrn_fail(-EINVAL, "%s: a queue over %u engines: the limit is 16",
 				device->label, given.num_engines);

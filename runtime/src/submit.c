@@ -11,8 +11,11 @@
 
 _Static_assert((int)NEURON_OP_COPY == TRAINIUM_OP_COPY, "ops");
 _Static_assert((int)NEURON_OP_FILL == TRAINIUM_OP_FILL, "ops");
+_Static_assert((int)NEURON_OP_COPY_STRIDED == TRAINIUM_OP_COPY_STRIDED, "ops");
+_Static_assert((int)NEURON_OP_TIMESTAMP == TRAINIUM_OP_TIMESTAMP, "ops");
 _Static_assert(NEURON_OP_BARRIER == TRAINIUM_OP_F_BARRIER, "op flags");
 _Static_assert(sizeof(struct drm_trainium_op) == 40, "op stride");
+_Static_assert(sizeof(struct drm_trainium_op_strided) == 80, "op stride");
 
 /* Arrays up to here are on the stack. */
 #define SHORT_LIST 16
@@ -29,9 +32,10 @@ struct nrn_job {
 	/** @next: first op of the list that is not in a job yet, and its bytes that are */
 	uint32_t next;
 	uint64_t next_done;
-	/** @ops: ops of this job; room for @capacity */
+	/** @ops: ops of this job; room for @capacity of @stride bytes */
 	struct drm_trainium_op *ops;
 	uint32_t capacity;
+	uint32_t stride;
 	struct drm_trainium_submit submit;
 };
 
@@ -69,23 +73,90 @@ static int check_copy(const struct neuron_op *op)
 	return 0;
 }
 
+/* Bytes of one side from its first to its last; 0 when that is no number. */
+static uint64_t strided_span(const struct neuron_strides *s, uint64_t size, uint64_t row_pitch,
+			     uint64_t plane_pitch)
+{
+	uint64_t rows, planes, span;
+
+	if (__builtin_mul_overflow(s->rows - 1, row_pitch, &rows) ||
+	    __builtin_mul_overflow(s->planes - 1, plane_pitch, &planes) ||
+	    __builtin_add_overflow(rows, planes, &span) ||
+	    __builtin_add_overflow(span, size, &span))
+		return 0;
+	return span;
+}
+
+/* Rows that overlap are left to the driver, which must look for them anyway. */
+static int check_strided(const struct neuron_op *op, const struct neuron_device *device)
+{
+	const struct neuron_strides *s = op->strides;
+	uint64_t dst, src, bytes;
+	int ret;
+
+	if (!s || !s->rows || !s->planes)
+		return nrn_fail(-EINVAL, "%s: a strided copy without %s", device->label,
+				s ? "rows" : "strides (NULL)");
+	if (!device->limits.max_rows)
+		return nrn_fail(-EINVAL, "%s: the driver is too old for strided copies",
+				device->label);
+	dst = strided_span(s, op->size, s->dst_row_pitch, s->dst_plane_pitch);
+	src = strided_span(s, op->size, s->src_row_pitch, s->src_plane_pitch);
+	ret = nrn_buffer_check(op->dst, op->dst_offset, dst ? dst : UINT64_MAX);
+	if (!ret)
+		ret = nrn_buffer_check(op->src, op->src_offset, src ? src : UINT64_MAX);
+	if (ret)
+		return ret;
+	if ((uint64_t)s->rows * s->planes > device->limits.max_rows ||
+	    __builtin_mul_overflow((uint64_t)s->rows * s->planes, op->size, &bytes) ||
+	    bytes > device->limits.max_job_bytes)
+		return nrn_fail(-EINVAL,
+				"%s: a strided copy of %u x %u rows of %" PRIu64
+				" bytes: the limits are %u rows and %" PRIu64 " bytes in all",
+				device->label, s->planes, s->rows, op->size,
+				device->limits.max_rows, (uint64_t)device->limits.max_job_bytes);
+	if (op->src->handle == op->dst->handle && op->src_offset < op->dst_offset + dst &&
+	    op->dst_offset < op->src_offset + src)
+		return nrn_fail(-EINVAL, "%s: a strided copy overlaps itself",
+				nrn_buffer_label(op->dst).text);
+	return 0;
+}
+
+static int check_timestamp(const struct neuron_op *op, const struct neuron_device *device)
+{
+	if (!(device->features & NEURON_FEATURE_TIMESTAMP))
+		return nrn_fail(-EOPNOTSUPP, "%s: the device has no timestamps", device->label);
+	if (op->size != sizeof(uint64_t) || op->dst_offset % sizeof(uint64_t))
+		return nrn_fail(-EINVAL,
+				"%s: a timestamp of %" PRIu64 " bytes at offset %" PRIu64
+				": it has 8, and so is it aligned",
+				nrn_buffer_label(op->dst).text, op->size, op->dst_offset);
+	return 0;
+}
+
+static bool op_copies(const struct neuron_op *op)
+{
+	return op->type == NEURON_OP_COPY || op->type == NEURON_OP_COPY_STRIDED;
+}
+
 static int check_op(const struct neuron_device *device, const struct neuron_op *op)
 {
+	bool copies = op_copies(op);
 	const struct neuron_buffer *buffer = op->dst;
 	int ret;
 
-	if (op->type > NEURON_OP_FILL)
+	if (op->type > NEURON_OP_TIMESTAMP)
 		return nrn_fail(-EINVAL, "%s: an op of type %u does not exist", device->label,
 				op->type);
 	if (op->flags & ~NEURON_OP_BARRIER || op->reserved)
 		return nrn_fail(-EINVAL, "%s: unknown flags 0x%x of an op", device->label,
 				op->flags);
-	if (!op->dst || (op->type == NEURON_OP_COPY && !op->src))
+	if (!op->dst || (copies && !op->src))
 		return nrn_fail(-EINVAL, "%s: an op without %s (NULL)", device->label,
 				op->dst ? "source" : "destination");
 	if (!op->size)
 		return nrn_fail(-EINVAL, "%s: an op of 0 bytes", device->label);
-	if (buffer->device == device && op->type == NEURON_OP_COPY)
+	if (buffer->device == device && copies)
 		buffer = op->src;
 	if (buffer->device != device)
 		return nrn_fail(-EXDEV, "%s: is not of device %s: export it and import it there",
@@ -95,7 +166,11 @@ static int check_op(const struct neuron_device *device, const struct neuron_op *
 	ret = nrn_buffer_check(op->dst, op->dst_offset, op->size);
 	if (ret)
 		return ret;
-	return op->type == NEURON_OP_COPY ? check_copy(op) : check_pattern(op, device);
+	if (op->type == NEURON_OP_COPY)
+		return check_copy(op);
+	if (op->type == NEURON_OP_TIMESTAMP)
+		return check_timestamp(op, device);
+	return op->type == NEURON_OP_FILL ? check_pattern(op, device) : check_strided(op, device);
 }
 
 static int check_list(struct neuron_queue *queue, const struct neuron_op *ops, uint32_t op_count)
@@ -119,7 +194,7 @@ static int check_list(struct neuron_queue *queue, const struct neuron_op *ops, u
 static int job_init(struct nrn_job *job, struct neuron_queue *queue, const struct neuron_op *ops,
 		    uint32_t op_count, struct drm_trainium_op *short_list)
 {
-	uint32_t max_ops = queue->device->limits.max_ops;
+	uint32_t max_ops = queue->device->limits.max_ops, room, i;
 
 	job->queue = queue;
 	job->list = ops;
@@ -127,13 +202,18 @@ static int job_init(struct nrn_job *job, struct neuron_queue *queue, const struc
 	job->next = 0;
 	job->next_done = 0;
 	job->ops = short_list;
-	job->capacity = SHORT_LIST;
-	if (op_count > SHORT_LIST && max_ops > SHORT_LIST) {
+	job->stride = sizeof(struct drm_trainium_op);
+	for (i = 0; i < op_count; i++)
+		if (ops[i].type == NEURON_OP_COPY_STRIDED)
+			job->stride = sizeof(struct drm_trainium_op_strided);
+	room = SHORT_LIST * sizeof(*short_list) / job->stride;
+	job->capacity = room;
+	if (op_count > room && max_ops > room) {
 		job->capacity = op_count < max_ops ? op_count : max_ops;
-		job->ops = malloc(job->capacity * sizeof(*job->ops));
+		job->ops = malloc((size_t)job->capacity * job->stride);
 		if (!job->ops)
 			return nrn_fail(-ENOMEM, "%s: out of memory", queue->device->label);
-	} else if (max_ops && max_ops < SHORT_LIST) {
+	} else if (max_ops && max_ops < room) {
 		job->capacity = max_ops;
 	}
 	return 0;
@@ -158,39 +238,80 @@ static inline void put_op(struct drm_trainium_op *out, const struct neuron_op *o
 	out->dst = op->dst->handle;
 	out->dst_offset = op->dst_offset + done;
 	out->size = size;
-	if (op->type == NEURON_OP_COPY) {
+	if (op_copies(op)) {
 		out->src = op->src->handle;
 		out->src_offset = op->src_offset + done;
 	} else {
+		/* Both 0 in a timestamp */
 		out->pattern_size = op->pattern_size;
 		out->pattern = op->pattern;
 	}
+}
+
+/* An element of an array in which some are strided */
+static void put_strides(struct drm_trainium_op *out, const struct neuron_op *op)
+{
+	struct drm_trainium_op_strided *to = (struct drm_trainium_op_strided *)out;
+	static const struct neuron_strides none;
+	const struct neuron_strides *s = op->type == NEURON_OP_COPY_STRIDED ? op->strides : &none;
+
+	to->rows = s->rows;
+	to->planes = s->planes;
+	to->dst_row_pitch = s->dst_row_pitch;
+	to->dst_plane_pitch = s->dst_plane_pitch;
+	to->src_row_pitch = s->src_row_pitch;
+	to->src_plane_pitch = s->src_plane_pitch;
+}
+
+static uint64_t op_bytes(const struct neuron_op *op)
+{
+	if (op->type != NEURON_OP_COPY_STRIDED)
+		return op->size;
+	return op->size * op->strides->rows * op->strides->planes;
+}
+
+static uint64_t op_rows(const struct neuron_op *op)
+{
+	if (op->type != NEURON_OP_COPY_STRIDED)
+		return 0;
+	return (uint64_t)op->strides->rows * op->strides->planes;
 }
 
 /* Makes the next job of the list. */
 static void job_cut(struct nrn_job *job)
 {
 	const struct neuron_op *op = job->list + job->next, *end = job->list + job->list_count;
-	uint64_t room = job->queue->device->limits.max_job_bytes;
-	struct drm_trainium_op *out = job->ops, *full = job->ops + job->capacity;
-	uint64_t done = job->next_done, size;
+	uint64_t room = job->queue->device->limits.max_job_bytes, done = job->next_done, size;
+	uint64_t rows = job->queue->device->limits.max_rows;
+	char *out = (char *)job->ops;
+	uint32_t n;
 
 	/* A limit below one piece is none that we could keep. */
 	if (room < CUT)
 		room = UINT64_MAX;
-	for (; op < end && out < full; op++) {
-		size = op->size - done;
+	for (n = 0; op < end && n < job->capacity; op++) {
+		size = op_bytes(op) - done;
+		/* A strided copy is not cut, and fits an empty job. */
+		if (op_rows(op) > rows || (op_rows(op) && size > room))
+			break;
 		if (size > room) {
 			/* A part of it, or nothing when the job is full. */
 			size = room & ~(CUT - 1);
-			if (size) {
-				put_op(out++, op, done, size);
-				done += size;
-			}
+			if (!size)
+				break;
+		}
+		put_op((struct drm_trainium_op *)out, op, done,
+		       op_rows(op) ? op->size : size);
+		if (job->stride > sizeof(struct drm_trainium_op))
+			put_strides((struct drm_trainium_op *)out, op);
+		out += job->stride;
+		n++;
+		room -= size;
+		rows -= op_rows(op);
+		if (done + size < op_bytes(op)) {
+			done += size;
 			break;
 		}
-		put_op(out++, op, done, size);
-		room -= size;
 		done = 0;
 	}
 	job->next = (uint32_t)(op - job->list);
@@ -198,8 +319,8 @@ static void job_cut(struct nrn_job *job)
 	job->submit = (struct drm_trainium_submit){
 		.queue = job->queue->id,
 		.ops = (uintptr_t)job->ops,
-		.op_count = (uint32_t)(out - job->ops),
-		.op_stride = sizeof(*out),
+		.op_count = n,
+		.op_stride = job->stride,
 	};
 }
 
@@ -261,7 +382,8 @@ int nrn_queue_run_until(struct neuron_queue *queue, const struct neuron_op *ops,
 	ret = check_list(queue, ops, op_count);
 	if (ret)
 		return ret;
-	if (op_count == 1 && ops->size <= queue->device->limits.max_job_bytes)
+	if (op_count == 1 && ops->type != NEURON_OP_COPY_STRIDED &&
+	    ops->size <= queue->device->limits.max_job_bytes)
 		return run_one(queue, ops, deadline);
 	ret = job_init(&job, queue, ops, op_count, short_list);
 	while (!ret && job_more(&job)) {
@@ -288,6 +410,24 @@ int neuron_queue_copy(struct neuron_queue *queue, struct neuron_buffer *dst, uin
 		.src = src,
 		.src_offset = src_offset,
 		.size = size,
+	};
+
+	return nrn_queue_run_until(queue, &op, 1, NEURON_WAIT_FOREVER);
+}
+
+int neuron_queue_copy_strided(struct neuron_queue *queue, struct neuron_buffer *dst,
+			      uint64_t dst_offset, struct neuron_buffer *src,
+			      uint64_t src_offset, uint64_t row_size,
+			      const struct neuron_strides *strides)
+{
+	const struct neuron_op op = {
+		.type = NEURON_OP_COPY_STRIDED,
+		.dst = dst,
+		.dst_offset = dst_offset,
+		.src = src,
+		.src_offset = src_offset,
+		.size = row_size,
+		.strides = strides,
 	};
 
 	return nrn_queue_run_until(queue, &op, 1, NEURON_WAIT_FOREVER);
@@ -437,4 +577,50 @@ int neuron_queue_submit(struct neuron_queue *queue, const struct neuron_op *ops,
 	else if (fence)
 		*fence = new_fence;
 	return ret;
+}
+
+static int list_failed(const struct neuron_device *device, int error)
+{
+	switch (error) {
+	case -EINVAL:
+		return nrn_fail(error,
+				"%s: no list: its ops take more than %u descriptors or %u patterns",
+				device->label, device->limits.max_list_descs,
+				device->limits.max_list_patterns);
+	case -ENODEV:
+		return nrn_device_fail((struct neuron_device *)device, error, "create of a list");
+	default:
+		return nrn_fail(error, "%s: no list: %s (%s)", device->label,
+				neuron_strerror(error), neuron_error_name(error));
+	}
+}
+
+int nrn_list_make(struct neuron_queue *queue, uint32_t stack, const struct neuron_op *ops,
+		  uint32_t op_count)
+{
+	struct drm_trainium_list_create request = { .stack = stack };
+	struct drm_trainium_op short_list[SHORT_LIST];
+	struct nrn_job job;
+	int ret;
+
+	ret = check_list(queue, ops, op_count);
+	if (ret)
+		return ret;
+	ret = job_init(&job, queue, ops, op_count, short_list);
+	if (ret)
+		return ret;
+	job_cut(&job);
+	ret = -EINVAL;
+	if (!job_more(&job)) {
+		request.ops = job.submit.ops;
+		request.op_count = job.submit.op_count;
+		request.op_stride = job.submit.op_stride;
+		ret = nrn_backend->ioctl(queue->device->fd, DRM_IOCTL_TRAINIUM_LIST_CREATE,
+					 &request);
+	}
+	job_fini(&job, short_list);
+	if (ret)
+		return list_failed(queue->device, ret);
+	queue->id = request.list;
+	return 0;
 }

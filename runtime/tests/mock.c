@@ -369,7 +369,8 @@ static int queue_create(struct mock_file *file, struct drm_trainium_queue_create
 {
 	unsigned int i, used = 0;
 
-	if (arg->flags || arg->priority || arg->num_engines > 16 || arg->queue)
+	if (arg->flags || arg->priority < -1 || arg->priority > 1 || arg->num_engines > 16 ||
+	    arg->queue)
 		return -EINVAL;
 	for (i = 0; i < MOCK_HANDLES; i++)
 		used += file->queue[i].id != 0;
@@ -387,6 +388,34 @@ static int queue_create(struct mock_file *file, struct drm_trainium_queue_create
 	return -ENOSPC;
 }
 
+static int list_create(struct mock_file *file, struct drm_trainium_list_create *arg)
+{
+	struct drm_trainium_queue_create create = { .num_engines = 1 };
+	struct mock_queue *queue;
+	size_t size = (size_t)arg->op_count * arg->op_stride;
+	void *ops;
+	int ret;
+
+	if (arg->flags || arg->pad || arg->list || !arg->op_count ||
+	    arg->op_count > mock.limits.max_list_descs)
+		return -EINVAL;
+	ret = queue_create(file, &create);
+	if (ret)
+		return ret;
+	queue = mock_queue(file, create.queue);
+	ops = malloc(size);
+	memcpy(ops, (void *)(uintptr_t)arg->ops, size);
+	queue->list = (struct drm_trainium_submit){
+		.queue = queue->id,
+		.ops = (uintptr_t)ops,
+		.op_count = arg->op_count,
+		.op_stride = arg->op_stride,
+	};
+	queue->state.queue_class = TRAINIUM_QUEUE_LIST;
+	arg->list = queue->id;
+	return 0;
+}
+
 static int queue_destroy(struct mock_file *file, const struct drm_trainium_queue_destroy *arg)
 {
 	struct mock_queue *queue = mock_queue(file, arg->queue);
@@ -396,13 +425,16 @@ static int queue_destroy(struct mock_file *file, const struct drm_trainium_queue
 	if (arg->pad)
 		return -EINVAL;
 	queue->id = 0;
+	if (queue->list.op_count)
+		free((void *)(uintptr_t)queue->list.ops);
 	if (queue->last)
 		mock_fence_put(queue->last);
 	queue->last = NULL;
 	return 0;
 }
 
-static int check_op(struct mock_file *file, const struct drm_trainium_op *op)
+static int check_op(struct mock_file *file, const struct drm_trainium_op *op,
+		    const struct drm_trainium_op_strided *strides)
 {
 	struct mock_bo *dst = find_bo(file, op->dst), *src;
 
@@ -412,6 +444,8 @@ static int check_op(struct mock_file *file, const struct drm_trainium_op *op)
 		return -ENOENT;
 	if (op->dst_offset > dst->size || op->size > dst->size - op->dst_offset)
 		return -EINVAL;
+	if (op->type == TRAINIUM_OP_TIMESTAMP)
+		return op->size == 8 && !op->src && !op->src_offset ? 0 : -EINVAL;
 	if (op->type == TRAINIUM_OP_FILL) {
 		if (op->pattern_size != 1 && op->pattern_size != 2 && op->pattern_size != 4 &&
 		    op->pattern_size != 8)
@@ -421,9 +455,25 @@ static int check_op(struct mock_file *file, const struct drm_trainium_op *op)
 	src = find_bo(file, op->src);
 	if (!src)
 		return -ENOENT;
+	if (op->type == TRAINIUM_OP_COPY_STRIDED)
+		return strides->rows && strides->planes ? 0 : -EINVAL;
 	if (op->src_offset > src->size || op->size > src->size - op->src_offset)
 		return -EINVAL;
 	return op->type == TRAINIUM_OP_COPY ? 0 : -EINVAL;
+}
+
+static void run_strided(const struct mock_op *run)
+{
+	const struct drm_trainium_op_strided *s = &run->strides;
+	uint64_t row, plane;
+
+	for (plane = 0; plane < s->planes; plane++)
+		for (row = 0; row < s->rows; row++)
+			memcpy((char *)run->dst->memory + run->op.dst_offset +
+			       row * s->dst_row_pitch + plane * s->dst_plane_pitch,
+			       (char *)run->src->memory + run->op.src_offset +
+			       row * s->src_row_pitch + plane * s->src_plane_pitch,
+			       run->op.size);
 }
 
 static void run_op(const struct mock_op *run)
@@ -432,7 +482,16 @@ static void run_op(const struct mock_op *run)
 	unsigned char *dst = run->dst->memory;
 	uint64_t i;
 
+	if (op->type == TRAINIUM_OP_COPY_STRIDED) {
+		run_strided(run);
+		return;
+	}
+
 	dst += op->dst_offset;
+	if (op->type == TRAINIUM_OP_TIMESTAMP) {
+		memcpy(dst, &(uint64_t){ ++mock.time }, 8);
+		return;
+	}
 	if (op->type == TRAINIUM_OP_COPY)
 		memcpy(dst, (char *)run->src->memory + op->src_offset, op->size);
 	else
@@ -549,16 +608,24 @@ static int take_syncs(struct mock_file *file, struct mock_job *job,
 	return 0;
 }
 
-static void log_job(const struct drm_trainium_submit *arg, const struct drm_trainium_op *ops)
+static void take_op(const struct drm_trainium_submit *arg, uint32_t i,
+		    struct drm_trainium_op_strided *op)
+{
+	const char *at = (const char *)(uintptr_t)arg->ops + (size_t)i * arg->op_stride;
+
+	memset(op, 0, sizeof(*op));
+	memcpy(op, at, arg->op_stride);
+}
+
+static void log_job(const struct drm_trainium_submit *arg, uint64_t bytes)
 {
 	struct mock_job_log *log = &mock.job_log[mock.jobs++ % MOCK_JOB_LOG];
-	uint32_t i;
+	const struct drm_trainium_op *ops = (const void *)(uintptr_t)arg->ops;
 
 	memset(log, 0, sizeof(*log));
 	log->queue = arg->queue;
 	log->ops = arg->op_count;
-	for (i = 0; i < arg->op_count; i++)
-		log->bytes += ops[i].size;
+	log->bytes = bytes;
 	log->in_syncs = arg->in_sync_count;
 	log->out_syncs = arg->out_sync_count;
 	log->flags = arg->flags;
@@ -568,8 +635,9 @@ static void log_job(const struct drm_trainium_submit *arg, const struct drm_trai
 
 static int submit(struct mock_file *file, struct drm_trainium_submit *arg)
 {
-	const struct drm_trainium_op *ops = (const void *)(uintptr_t)arg->ops;
+	struct drm_trainium_op_strided strided;
 	struct mock_queue *queue = mock_queue(file, arg->queue);
+	const struct drm_trainium_op *op;
 	bool wait = arg->flags & TRAINIUM_SUBMIT_WAIT;
 	struct mock_job *job, **tail;
 	struct mock_fence *fence;
@@ -579,17 +647,19 @@ static int submit(struct mock_file *file, struct drm_trainium_submit *arg)
 
 	if (!queue)
 		return -ENOENT;
-	if (arg->flags & ~TRAINIUM_SUBMIT_WAIT || arg->pad || arg->op_stride != sizeof(*ops) ||
+	if (arg->flags & ~TRAINIUM_SUBMIT_WAIT || arg->pad ||
+	    (arg->op_stride != sizeof(*op) && arg->op_stride != sizeof(strided)) ||
 	    arg->op_count > mock.limits.max_ops || arg->in_sync_count > mock.limits.max_syncs ||
 	    (!wait && arg->deadline_ns))
 		return -EINVAL;
 	if (!arg->op_count)
 		return wait ? submit_wait_all(file, arg) : -EINVAL;
 	for (i = 0; i < arg->op_count; i++) {
-		ret = check_op(file, &ops[i]);
+		take_op(arg, i, &strided);
+		ret = check_op(file, &strided.op, &strided);
 		if (ret)
 			return ret;
-		bytes += ops[i].size;
+		bytes += strided.op.size * (strided.rows ? strided.rows * strided.planes : 1);
 	}
 	if (mock.limits.max_job_bytes && bytes > mock.limits.max_job_bytes)
 		return -EINVAL;
@@ -607,15 +677,17 @@ static int submit(struct mock_file *file, struct drm_trainium_submit *arg)
 	job->op_count = arg->op_count;
 	job->ops = calloc(arg->op_count, sizeof(*job->ops));
 	for (i = 0; i < arg->op_count; i++) {
-		job->ops[i].op = ops[i];
-		job->ops[i].dst = find_bo(file, ops[i].dst);
+		take_op(arg, i, &job->ops[i].strides);
+		op = &job->ops[i].strides.op;
+		job->ops[i].op = *op;
+		job->ops[i].dst = find_bo(file, op->dst);
 		job->ops[i].dst->refs++;
-		if (ops[i].type != TRAINIUM_OP_COPY)
+		if (op->type == TRAINIUM_OP_FILL || op->type == TRAINIUM_OP_TIMESTAMP)
 			continue;
-		job->ops[i].src = find_bo(file, ops[i].src);
+		job->ops[i].src = find_bo(file, op->src);
 		job->ops[i].src->refs++;
 	}
-	log_job(arg, ops);
+	log_job(arg, bytes);
 	arg->seqno = ++queue->state.submitted;
 	fence = mock_fence_get(job->fence);
 	if (queue->last)
@@ -635,6 +707,25 @@ static int submit(struct mock_file *file, struct drm_trainium_submit *arg)
 	else if (wait)
 		ret = wait_fence(fence, arg->deadline_ns, &arg->status);
 	mock_fence_put(fence);
+	return ret;
+}
+
+static int list_submit(struct mock_file *file, struct drm_trainium_submit *arg)
+{
+	struct mock_queue *queue = mock_queue(file, arg->queue);
+	struct drm_trainium_submit full = *arg;
+	int ret;
+
+	if (!queue || !queue->list.op_count)
+		return -ENOENT;
+	if (arg->ops || arg->op_count || arg->op_stride || arg->in_syncs || arg->in_sync_count)
+		return -EINVAL;
+	full.ops = queue->list.ops;
+	full.op_count = queue->list.op_count;
+	full.op_stride = queue->list.op_stride;
+	ret = submit(file, &full);
+	arg->seqno = full.seqno;
+	arg->status = full.status;
 	return ret;
 }
 
@@ -666,6 +757,10 @@ static int mock_ioctl_locked(int fd, unsigned long request, void *arg)
 		return submit(file, arg);
 	case DRM_IOCTL_TRAINIUM_EVENTS:
 		return subscribe(arg);
+	case DRM_IOCTL_TRAINIUM_LIST_CREATE:
+		return list_create(file, arg);
+	case DRM_IOCTL_TRAINIUM_LIST_SUBMIT:
+		return list_submit(file, arg);
 	case DRM_IOCTL_TRAINIUM_RESET:
 		if (((struct drm_trainium_reset *)arg)->scope == TRAINIUM_RESET_CORE &&
 		    ((struct drm_trainium_reset *)arg)->index >= 8)
@@ -817,7 +912,8 @@ void mock_reset(void)
 
 	memset(&mock, 0, sizeof(mock));
 	mock.features = TRAINIUM_FEATURE_IRQ | TRAINIUM_FEATURE_HBM_MMAP |
-			TRAINIUM_FEATURE_USERPTR | TRAINIUM_FEATURE_QUEUE_FENCED;
+			TRAINIUM_FEATURE_USERPTR | TRAINIUM_FEATURE_QUEUE_FENCED |
+			TRAINIUM_FEATURE_TIMESTAMP;
 	mock.uapi_major = TRAINIUM_UAPI_MAJOR;
 	mock.driver = "trainium";
 	mock.limits.max_queues = 8;
@@ -828,6 +924,9 @@ void mock_reset(void)
 	mock.limits.max_job_bytes = 1ull << 40;
 	mock.limits.job_timeout_ns = 5000000000;
 	mock.limits.alignment = 64;
+	mock.limits.max_rows = 1000;
+	mock.limits.max_list_descs = 20;
+	mock.limits.max_list_patterns = 4;
 	for (i = 0; i < 2; i++)
 		for (j = 0; j < MOCK_STACKS; j++)
 			stack_free[i][j] = MOCK_STACK_SIZE;

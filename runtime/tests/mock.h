@@ -70,6 +70,8 @@ struct mock {
 
 	/** @events_fd: what is written here is read from the last subscription */
 	int events_fd;
+	/** @time: of the next timestamp, minus one */
+	uint64_t time;
 
 	/* counters */
 	unsigned int creates[3];

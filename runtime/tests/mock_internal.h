@@ -38,6 +38,8 @@ struct mock_queue {
 	uint32_t id;
 	struct drm_trainium_query_queue state;
 	struct mock_fence *last;
+	/** @list: of a command list: its work, else op_count is 0 */
+	struct drm_trainium_submit list;
 };
 
 struct mock_file {
@@ -51,6 +53,7 @@ struct mock_file {
 
 struct mock_op {
 	struct drm_trainium_op op;
+	struct drm_trainium_op_strided strides;
 	struct mock_bo *dst, *src;
 };
 

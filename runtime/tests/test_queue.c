@@ -71,6 +71,10 @@ static void test_create_options(void **state)
 	struct neuron_queue *other = NULL;
 
 	(void)state;
+	o.priority = 2;
+	assert_int_equal(neuron_queue_create(device, &o, &other), -EINVAL);
+	assert_sentence("priority 2 does not exist: -1 to 1 do");
+	o.priority = NEURON_PRIORITY_LOW;
 	o.num_engines = 17;
 	assert_int_equal(neuron_queue_create(device, &o, &other), -EINVAL);
 	assert_sentence("a queue over 17 engines: the limit is 16");
@@ -181,6 +185,206 @@ static void test_long_list_is_split(void **state)
 	for (i = 0; i < 10000; i++)
 		assert_int_equal(byte_at(a, i), i % 251);
 	free(ops);
+}
+
+static struct neuron_op strided_op(const struct neuron_strides *s, uint64_t row)
+{
+	return (struct neuron_op){ .type = NEURON_OP_COPY_STRIDED, .dst = b, .src = a,
+				   .size = row, .strides = s };
+}
+
+static void test_strided(void **state)
+{
+	const struct neuron_strides s = { .rows = 3, .planes = 2, .dst_row_pitch = 10,
+					  .dst_plane_pitch = 100, .src_row_pitch = 4,
+					  .src_plane_pitch = 12 };
+	struct neuron_op ops[20];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 24; i++)
+		assert_int_equal(neuron_queue_fill(queue, a, i, 1, i + 1, 1), 0);
+	mock.jobs = 0;
+	assert_int_equal(neuron_queue_copy_strided(queue, b, 5, a, 0, 4, &s), 0);
+	assert_int_equal(mock.jobs, 1);
+	assert_int_equal(mock.job_log[0].bytes, 24);
+	assert_int_equal(byte_at(b, 4), 0);
+	assert_int_equal(byte_at(b, 5), 1);
+	assert_int_equal(byte_at(b, 8), 4);
+	assert_int_equal(byte_at(b, 9), 0);
+	assert_int_equal(byte_at(b, 15), 5);
+	assert_int_equal(byte_at(b, 25), 9);
+	assert_int_equal(byte_at(b, 105), 13);
+	assert_int_equal(byte_at(b, 128), 24);
+
+	/* Among others, in a list that is longer than what fits on the stack */
+	for (i = 0; i < 20; i++)
+		ops[i] = fill_op(1000 + i, 1, (unsigned char)i);
+	ops[7] = strided_op(&s, 4);
+	ops[7].dst_offset = 200;
+	assert_int_equal(neuron_queue_run(queue, ops, 20, NEURON_WAIT_FOREVER), 0);
+	assert_int_equal(mock.jobs, 2);
+	assert_int_equal(byte_at(b, 200), 1);
+	assert_int_equal(byte_at(b, 323), 24);
+	for (i = 0; i < 20; i++)
+		assert_int_equal(byte_at(a, 1000 + i), i == 7 ? 0 : i);
+}
+
+static void test_bad_strided(void **state)
+{
+	const struct neuron_strides good = { .rows = 3, .planes = 2, .dst_row_pitch = 4,
+					     .dst_plane_pitch = 12, .src_row_pitch = 4,
+					     .src_plane_pitch = 12 };
+	struct neuron_strides s = good;
+	struct neuron_op op = strided_op(&s, 4);
+
+	(void)state;
+#define RUN() neuron_queue_run(queue, &op, 1, NEURON_WAIT_FOREVER)
+	op.strides = NULL;
+	assert_int_equal(RUN(), -EINVAL);
+	assert_sentence("a strided copy without strides (NULL)");
+	op.strides = &s;
+	s.rows = 0;
+	assert_int_equal(RUN(), -EINVAL);
+	assert_sentence("a strided copy without rows");
+	s = good;
+	s.planes = 0;
+	assert_int_equal(RUN(), -EINVAL);
+	s = good;
+	s.dst_row_pitch = 1 << 19;
+	assert_int_equal(RUN(), -EINVAL);
+	assert_sentence("is past its end");
+	s = good;
+	s.src_plane_pitch = UINT64_MAX;
+	assert_int_equal(RUN(), -EINVAL);
+	s = good;
+	s.rows = 501;
+	s.planes = 2;
+	assert_int_equal(RUN(), -EINVAL);
+	assert_sentence("a strided copy of 2 x 501 rows of 4 bytes: the limits are 1000 rows");
+	s = good;
+	op.src = b;
+	op.src_offset = 23;
+	assert_int_equal(RUN(), -EINVAL);
+	assert_sentence("a strided copy overlaps itself");
+	op.src_offset = 24;
+	assert_int_equal(RUN(), 0);
+	op.src = NULL;
+	assert_int_equal(RUN(), -EINVAL);
+#undef RUN
+	assert_int_equal(mock.jobs, 1);
+}
+
+/* Rows of all the strided copies of a job count, and none of them is cut. */
+static void test_strided_list_is_split(void **state)
+{
+	const struct neuron_strides s = { .rows = 400, .planes = 1, .dst_row_pitch = 8,
+					  .src_row_pitch = 8 };
+	struct neuron_op ops[5];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		ops[i] = strided_op(&s, 4);
+		ops[i].dst_offset = i * 4096;
+	}
+	assert_int_equal(neuron_queue_run(queue, ops, 5, NEURON_WAIT_FOREVER), 0);
+	assert_int_equal(mock.jobs, 3);
+	assert_int_equal(mock.job_log[0].ops, 2);
+	assert_int_equal(mock.job_log[2].ops, 1);
+	assert_int_equal(mock.job_log[2].bytes, 1600);
+}
+
+static void test_timestamp(void **state)
+{
+	struct neuron_op op = { .type = NEURON_OP_TIMESTAMP, .dst = b, .dst_offset = 16,
+				.size = 8 };
+
+	(void)state;
+	assert_int_equal(neuron_queue_run(queue, &op, 1, NEURON_WAIT_FOREVER), 0);
+	assert_int_equal(byte_at(b, 16), 1);
+	assert_int_equal(byte_at(b, 17), 0);
+	op.dst_offset = 4;
+	assert_int_equal(neuron_queue_run(queue, &op, 1, NEURON_WAIT_FOREVER), -EINVAL);
+	assert_sentence("a timestamp of 8 bytes at offset 4");
+	op.dst_offset = 16;
+	op.size = 4;
+	assert_int_equal(neuron_queue_run(queue, &op, 1, NEURON_WAIT_FOREVER), -EINVAL);
+	assert_int_equal(mock.jobs, 1);
+}
+
+static void test_list(void **state)
+{
+	struct neuron_op ops[3] = { fill_op(0, 100, 7), copy_op(50, 0, 100), fill_op(0, 1, 9) };
+	struct neuron_fence *fence;
+	struct neuron_list *list;
+	unsigned int i;
+
+	(void)state;
+	ops[1].flags = NEURON_OP_BARRIER;
+	assert_int_equal(neuron_list_create(device, 1, ops, 3, &list), 0);
+	memset(ops, 0, sizeof(ops));
+	assert_int_equal(mock.jobs, 0);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(neuron_list_run(list, NEURON_WAIT_FOREVER), 0);
+	assert_int_equal(mock.jobs, 5);
+	assert_int_equal(mock.job_log[4].ops, 3);
+	assert_int_equal(byte_at(b, 50), 7);
+	assert_int_equal(byte_at(a, 0), 9);
+
+	mock.hold = true;
+	assert_int_equal(neuron_list_submit(list, NULL), 0);
+	assert_int_equal(neuron_list_submit(list, &fence), 0);
+	assert_int_equal(neuron_fence_test(fence), 0);
+	assert_int_equal(neuron_list_run(list, 1000), -ETIME);
+	assert_int_equal(neuron_list_drain(list, 0), -ETIME);
+	mock_run(~0u);
+	assert_int_equal(neuron_fence_wait(fence, NEURON_WAIT_FOREVER), 0);
+	assert_int_equal(neuron_list_drain(list, NEURON_WAIT_FOREVER), 0);
+	neuron_fence_destroy(fence);
+	mock.hold = false;
+
+	mock.job_error = -EIO;
+	mock.job_reason = TRAINIUM_REASON_ABORT;
+	assert_int_equal(neuron_list_run(list, NEURON_WAIT_FOREVER), -EIO);
+	assert_sentence("the DMA engine stopped with an error");
+	mock.fail_request = DRM_IOCTL_TRAINIUM_LIST_SUBMIT;
+	mock.fail_error = -ENOENT;
+	mock.fail_count = 2;
+	assert_int_equal(neuron_list_run(list, NEURON_WAIT_FOREVER), -ENOENT);
+	assert_sentence("does not start: one of its buffers is gone");
+	assert_int_equal(neuron_list_submit(list, &fence), -ENOENT);
+	neuron_list_destroy(list);
+	neuron_list_destroy(NULL);
+}
+
+static void test_bad_lists(void **state)
+{
+	struct neuron_op ops[30];
+	struct neuron_list *list = NULL;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 30; i++)
+		ops[i] = fill_op(i, 1, 1);
+	assert_int_equal(neuron_list_create(device, 9, ops, 1, &list), -EINVAL);
+	assert_int_equal(neuron_list_create(device, NEURON_STACK_ANY, ops, 0, &list), -EINVAL);
+	assert_int_equal(neuron_list_create(NULL, NEURON_STACK_ANY, ops, 1, &list), -EINVAL);
+	assert_int_equal(neuron_list_create(device, NEURON_STACK_ANY, ops, 1, NULL), -EINVAL);
+	assert_int_equal(neuron_list_create(device, NEURON_STACK_ANY, NULL, 1, &list), -EINVAL);
+	assert_int_equal(neuron_list_create(device, NEURON_STACK_ANY, ops, 30, &list), -EINVAL);
+	assert_sentence("no list: its ops take more than 20 descriptors or 4 patterns");
+	ops[3].size = 0;
+	assert_int_equal(neuron_list_create(device, NEURON_STACK_ANY, ops, 4, &list), -EINVAL);
+	assert_sentence("an op of 0 bytes (op 3 of 4)");
+	mock.fail_request = DRM_IOCTL_TRAINIUM_LIST_CREATE;
+	mock.fail_error = -ENOSPC;
+	mock.fail_count = 1;
+	assert_int_equal(neuron_list_create(device, NEURON_STACK_ANY, ops, 1, &list), -ENOSPC);
+	assert_int_equal(neuron_list_run(NULL, 0), -EINVAL);
+	assert_int_equal(neuron_list_submit(NULL, NULL), -EINVAL);
+	assert_int_equal(neuron_list_drain(NULL, 0), -EINVAL);
+	assert_null(list);
 }
 
 static struct neuron_device *reopen_with(uint32_t max_ops, uint64_t max_job_bytes)
@@ -624,6 +828,12 @@ int main(void)
 		TEST(test_create_limits),
 		TEST(test_copy_is_one_ioctl),
 		TEST(test_bad_ops),
+		TEST(test_timestamp),
+		TEST(test_list),
+		TEST(test_bad_lists),
+		TEST(test_strided),
+		TEST(test_bad_strided),
+		TEST(test_strided_list_is_split),
 		TEST(test_long_list_is_split),
 		TEST(test_large_op_is_split),
 		TEST(test_split_submit_is_chained),

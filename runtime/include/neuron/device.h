@@ -118,6 +118,7 @@ NEURON_API int neuron_device_get_fd(const struct neuron_device *device);
 #define NEURON_FEATURE_QUEUE_USER	(1ull << 4)	/* queues whose work may wait */
 #define NEURON_FEATURE_FABRIC		(1ull << 5)	/* fabric ports */
 #define NEURON_FEATURE_MODEL_CLOCK	(1ull << 6)	/* a model with a clock of its own */
+#define NEURON_FEATURE_TIMESTAMP	(1ull << 9)	/* NEURON_OP_TIMESTAMP */
 
 /**
  * struct neuron_device_info - identity and shape of a device
@@ -237,6 +238,14 @@ struct neuron_limits {
 	uint64_t max_job_bytes;
 	/** @job_timeout_ns: time without progress after which work fails */
 	uint64_t job_timeout_ns;
+	/** @max_rows: rows of a strided copy; 0: the driver has none. Since 0.2 */
+	uint32_t max_rows;
+	/** @max_list_descs: descriptors of a command list; 0: the driver has none */
+	uint32_t max_list_descs;
+	/** @max_list_patterns: different fill patterns of a list, zero not counted */
+	uint32_t max_list_patterns;
+	/** @reserved: 0 */
+	uint32_t reserved;
 };
 
 /**

@@ -34,5 +34,6 @@
 #include <neuron/fence.h>
 #include <neuron/monitor.h>
 #include <neuron/queue.h>
+#include <neuron/list.h>
 
 #endif

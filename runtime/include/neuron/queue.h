@@ -26,7 +26,17 @@ enum neuron_queue_class {
 	NEURON_QUEUE_FENCED = 0,
 	/** @NEURON_QUEUE_USER: work that may wait for something the program decides */
 	NEURON_QUEUE_USER = 1,
+	/** @NEURON_QUEUE_LIST: a command list, in struct neuron_queue_info only */
+	NEURON_QUEUE_LIST = 2,
 };
+
+/*
+ * Priorities. Among the queues that have work on a DMA engine, one has four
+ * times the share of those a level below. High wants CAP_SYS_NICE.
+ */
+#define NEURON_PRIORITY_LOW	-1
+#define NEURON_PRIORITY_NORMAL	0
+#define NEURON_PRIORITY_HIGH	1
 
 /**
  * struct neuron_queue_options - what neuron_queue_create() may be told
@@ -40,7 +50,7 @@ struct neuron_queue_options {
 	uint32_t num_engines;
 	/** @stack: prefer engines near this HBM stack, or NEURON_STACK_ANY */
 	uint32_t stack;
-	/** @priority: 0 */
+	/** @priority: NEURON_PRIORITY_*: 0 is normal */
 	int32_t priority;
 	/** @flags: 0 */
 	uint32_t flags;
@@ -55,9 +65,9 @@ struct neuron_queue_options {
  * Jobs of a queue run in the order of their submission, those of different
  * queues side by side.
  *
- * Return: 0; -EINVAL; -EOPNOTSUPP the class is not offered; -ENOSPC no
- * hardware rings are left; -EDQUOT a limit of the open device; -ENOMEM;
- * -ENODEV.
+ * Return: 0; -EINVAL; -EACCES the priority is not permitted; -EOPNOTSUPP the
+ * class is not offered; -ENOSPC no hardware rings are left; -EDQUOT a limit of
+ * the open device; -ENOMEM; -ENODEV.
  */
 NEURON_API int neuron_queue_create(struct neuron_device *device,
 				   const struct neuron_queue_options *options,
@@ -80,6 +90,40 @@ enum neuron_op_type {
 	NEURON_OP_COPY = 0,
 	/** @NEURON_OP_FILL: fill with a pattern */
 	NEURON_OP_FILL = 1,
+	/** @NEURON_OP_COPY_STRIDED: copy of rows, in two or three dimensions */
+	NEURON_OP_COPY_STRIDED = 2,
+	/**
+	 * @NEURON_OP_TIMESTAMP: write the time to the 8 bytes at dst_offset when
+	 * all ops before it have ended: modelled time of the engine that writes
+	 * it, in nanoseconds. Only differences between timestamps of one queue
+	 * with one engine mean something. NEURON_FEATURE_TIMESTAMP announces it.
+	 */
+	NEURON_OP_TIMESTAMP = 3,
+};
+
+/**
+ * struct neuron_strides - where the rows of a strided copy are
+ *
+ * Row r of plane p is @size bytes (of the op) at offset + r * row_pitch + p *
+ * plane_pitch of each side. Pitches of the source are free: 0 repeats. Rows of
+ * the destination must not overlap, and the dimension with the larger pitch is
+ * as far apart as all of the other one. In the same buffer the two sides, from
+ * their first byte to their last, must not overlap. A pitch of which there is
+ * only one row or plane is ignored.
+ */
+struct neuron_strides {
+	/** @rows: rows of a plane, not 0 */
+	uint32_t rows;
+	/** @planes: not 0 */
+	uint32_t planes;
+	/** @dst_row_pitch: bytes from row to row */
+	uint64_t dst_row_pitch;
+	/** @dst_plane_pitch: bytes from plane to plane */
+	uint64_t dst_plane_pitch;
+	/** @src_row_pitch: bytes from row to row */
+	uint64_t src_row_pitch;
+	/** @src_plane_pitch: bytes from plane to plane */
+	uint64_t src_plane_pitch;
 };
 
 /** Start after all ops before it in the same submit; without it they may overlap in time. */
@@ -97,14 +141,19 @@ struct neuron_op {
 	struct neuron_buffer *dst;
 	/** @dst_offset: first byte in @dst */
 	uint64_t dst_offset;
-	/** @size: bytes, not 0 */
+	/** @size: bytes, not 0; COPY_STRIDED: of a row */
 	uint64_t size;
-	/** @src: COPY: buffer read; else NULL */
+	/** @src: copies: buffer read; else NULL */
 	struct neuron_buffer *src;
-	/** @src_offset: COPY: first byte in @src; else 0 */
+	/** @src_offset: copies: first byte in @src; else 0 */
 	uint64_t src_offset;
-	/** @pattern: FILL: pattern in its low bytes, the rest 0; else 0 */
-	uint64_t pattern;
+
+	__extension__ union {
+		/** @pattern: FILL: pattern in its low bytes, the rest 0; else 0 */
+		uint64_t pattern;
+		/** @strides: COPY_STRIDED: may be reused when the call has returned */
+		const struct neuron_strides *strides;
+	};
 	/**
 	 * @pattern_size: FILL: 1, 2, 4 or 8 bytes, of which dst_offset and
 	 * size are multiples; else 0
@@ -167,6 +216,26 @@ NEURON_API int neuron_queue_run(struct neuron_queue *queue, const struct neuron_
 NEURON_API int neuron_queue_copy(struct neuron_queue *queue, struct neuron_buffer *dst,
 				 uint64_t dst_offset, struct neuron_buffer *src,
 				 uint64_t src_offset, uint64_t size);
+
+/**
+ * neuron_queue_copy_strided() - copy rows and wait for the end
+ * @queue: queue
+ * @dst: buffer written
+ * @dst_offset: first byte of the first row in @dst
+ * @src: buffer read
+ * @src_offset: first byte of the first row in @src
+ * @row_size: bytes of a row, not 0
+ * @strides: how many rows, and where
+ *
+ * As an op of a list: NEURON_OP_COPY_STRIDED.
+ *
+ * Return: as neuron_queue_run() without limit of time; -EINVAL also from a
+ * driver that is too old for it.
+ */
+NEURON_API int neuron_queue_copy_strided(struct neuron_queue *queue, struct neuron_buffer *dst,
+					 uint64_t dst_offset, struct neuron_buffer *src,
+					 uint64_t src_offset, uint64_t row_size,
+					 const struct neuron_strides *strides);
 
 /**
  * neuron_queue_fill() - fill a range of a buffer and wait for the end
