@@ -66,6 +66,8 @@ void bench_hbm_to_hbm(struct bench *bench, const struct row *row, struct result 
 /* latency.c */
 void bench_latency(struct bench *bench, const struct row *row, struct result *result);
 void bench_instructions(struct bench *bench, const struct row *row, struct result *result);
+void bench_list_one(struct bench *bench, const struct row *row, struct result *result);
+void bench_list_many(struct bench *bench, const struct row *row, struct result *result);
 void bench_batch(struct bench *bench, const struct row *row, struct result *result);
 
 /* probe.c */

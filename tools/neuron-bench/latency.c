@@ -123,3 +123,64 @@ void bench_batch(struct bench *bench, const struct row *row, struct result *resu
 	free(back);
 	free(ops);
 }
+
+#define LIST 64u
+
+/*
+ * Instructions of @copies copies of SIZE, by a list that is started again, and
+ * by a submit of them.
+ */
+static void list_instructions(struct bench *bench, uint32_t copies, struct result *result)
+{
+	struct neuron_buffer *host = new_buffer(bench, NEURON_HOST, (uint64_t)copies * SIZE);
+	struct neuron_buffer *hbm = new_buffer(bench, NEURON_HBM, (uint64_t)copies * SIZE);
+	int64_t best = INT64_MAX, fresh = INT64_MAX, start;
+	struct neuron_op ops[LIST];
+	struct neuron_list *list;
+	unsigned int i, j;
+
+	fill_random(host, (uint64_t)copies * SIZE);
+	for (i = 0; i < copies; i++)
+		ops[i] = (struct neuron_op){
+			.type = NEURON_OP_COPY,
+			.dst = hbm,
+			.dst_offset = (uint64_t)i * SIZE,
+			.src = host,
+			.src_offset = (uint64_t)i * SIZE,
+			.size = SIZE,
+		};
+	if (neuron_list_create(bench->device, NEURON_STACK_ANY, ops, copies, &list))
+		tool_die_neuron("create of a list");
+	/* The smallest: what a timer tick adds is not part of a copy. */
+	for (i = 0; i < BATCHES + 1; i++) {
+		start = tool_now();
+		for (j = 0; j < 100; j++)
+			if (neuron_list_run(list, NEURON_WAIT_FOREVER))
+				tool_die_neuron("list");
+		start = tool_now() - start;
+		best = start < best ? start : best;
+		start = tool_now();
+		for (j = 0; j < 100; j++)
+			if (neuron_queue_run(bench->queue, ops, copies, NEURON_WAIT_FOREVER))
+				tool_die_neuron("copy");
+		start = tool_now() - start;
+		fresh = start < fresh ? start : fresh;
+	}
+	result->value = (double)best / 100;
+	result->against = (double)fresh / 100;
+	neuron_list_destroy(list);
+	neuron_buffer_destroy(host);
+	neuron_buffer_destroy(hbm);
+}
+
+void bench_list_one(struct bench *bench, const struct row *row, struct result *result)
+{
+	(void)row;
+	list_instructions(bench, 1, result);
+}
+
+void bench_list_many(struct bench *bench, const struct row *row, struct result *result)
+{
+	(void)row;
+	list_instructions(bench, LIST, result);
+}
