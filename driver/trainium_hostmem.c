@@ -17,6 +17,11 @@
 
 /* The largest pieces asked of the page allocator: 2 MiB with 4 KiB pages */
 #define TRN_HOST_MAX_ORDER	min(9, MAX_PAGE_ORDER)
+/*
+ * Jobs sync what they use. The end of a mapping must not: the CPU may have
+ * written since the last job, and a bounce buffer would be copied over that.
+ */
+#define TRN_MAP_ATTRS		DMA_ATTR_SKIP_CPU_SYNC
 /* Pages pinned between two looks at the caller's signals */
 #define TRN_PIN_BATCH		16384ul
 
@@ -153,7 +158,7 @@ static void trn_sgt_unmap(struct trn_bo *bo, struct sg_table *sgt)
 		trn_import_unmap(bo, sgt);
 		return;
 	}
-	dma_unmap_sgtable(dev, sgt, trn_bo_dma_dir(bo), 0);
+	dma_unmap_sgtable(dev, sgt, trn_bo_dma_dir(bo), TRN_MAP_ATTRS);
 	sg_free_table(sgt);
 	kfree(sgt);
 }
@@ -208,7 +213,7 @@ static int trn_bo_map_pages(struct trn_bo *bo, unsigned int offset)
 	sgt = trn_sgt_from_pages(dev, bo->pages, bo->num_pages, offset, bo->size);
 	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
-	ret = dma_map_sgtable(dev, sgt, trn_bo_dma_dir(bo), 0);
+	ret = dma_map_sgtable(dev, sgt, trn_bo_dma_dir(bo), TRN_MAP_ATTRS);
 	if (ret) {
 		sg_free_table(sgt);
 		kfree(sgt);

@@ -86,6 +86,19 @@ TEST_F(userptr, both_ways)
 	EXPECT_EQ(-1, trn_check(self->mem + 1100, 1100, SIZE - 1100, 5));
 }
 
+/* What the CPU writes after the last job stays, whatever the memory's end does. */
+TEST_F(userptr, written_after_last_job)
+{
+	__u32 handle;
+
+	ASSERT_EQ(0, trn_bo_userptr(self->fd, self->mem, SIZE, 0, &handle));
+	ASSERT_EQ(0, trn_fill(self->fd, self->queue, handle, 0, SIZE, 0x42, 1));
+	memset(self->mem, 0x43, SIZE);
+	ASSERT_EQ(0, trn_close_handle(self->fd, handle));
+	expect_unpinned(_metadata);
+	EXPECT_EQ(-1, trn_check_byte(self->mem, SIZE, 0x43));
+}
+
 TEST_F(userptr, info)
 {
 	struct drm_trainium_bo_info info;
