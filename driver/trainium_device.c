@@ -440,10 +440,13 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	init_rwsem(&tdev->reset_lock);
 	trn_events_init(tdev);
 	trn_telemetry_init(tdev);
+	INIT_WORK(&tdev->reset_work, trn_device_reset_work);
+	ret = trn_queues_prepare(tdev);
+	if (ret)
+		return ret;
 	ret = trn_reports_init(tdev);
 	if (ret)
 		return ret;
-	INIT_WORK(&tdev->reset_work, trn_device_reset_work);
 	ret = drmm_mutex_init(&tdev->drm, &tdev->fw_lock);
 	if (ret)
 		return ret;
@@ -508,10 +511,11 @@ int trn_device_init(struct trn_device *tdev, int vectors)
  */
 void trn_device_fini(struct trn_device *tdev)
 {
-	if (tdev->reset_wq)
-		cancel_work_sync(&tdev->reset_work);
 	pci_clear_master(tdev->pdev);
 	trn_irq_fini(tdev);
+	/* What an interrupt has started, and that one the other */
+	cancel_work_sync(&tdev->recover_work);
+	cancel_work_sync(&tdev->reset_work);
 	trn_telemetry_fini(tdev);
 	trn_reports_fini(tdev);
 	trn_ring_test_fini(tdev);

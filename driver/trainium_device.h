@@ -389,6 +389,8 @@ bool trn_device_has_p2p(const struct trn_device *tdev);
 void trn_queue_ring_done(struct trn_ring *ring);
 void trn_queue_engine_error(struct trn_engine *engine);
 void trn_queue_ring_lost(struct trn_ring *ring);
+/* Before there are interrupts */
+int trn_queues_prepare(struct trn_device *tdev);
 /* After the engines work; before any file can be opened. */
 int trn_queues_init(struct trn_device *tdev);
 /* At unbind, after drm_dev_unplug() and trn_queues_stop(). Sleeps. */

@@ -614,7 +614,21 @@ void trn_file_close(struct drm_device *drm, struct drm_file *file)
 }
 
 /**
- * trn_queues_init - prepare for queues, and create the driver's own
+ * trn_queues_prepare - what an interrupt of an engine leads to
+ * @tdev: new device, before it can interrupt
+ *
+ * Return: 0 or a negative error.
+ */
+int trn_queues_prepare(struct trn_device *tdev)
+{
+	INIT_LIST_HEAD(&tdev->queues);
+	init_waitqueue_head(&tdev->queues_wait);
+	INIT_WORK(&tdev->recover_work, trn_recover_work);
+	return drmm_mutex_init(&tdev->drm, &tdev->queues_lock);
+}
+
+/**
+ * trn_queues_init - create what queues share, and the driver's own
  * @tdev: device whose engines work
  *
  * Return: 0 or a negative error.
@@ -623,13 +637,6 @@ int trn_queues_init(struct trn_device *tdev)
 {
 	struct drm_device *drm = &tdev->drm;
 	int ret;
-
-	INIT_LIST_HEAD(&tdev->queues);
-	init_waitqueue_head(&tdev->queues_wait);
-	INIT_WORK(&tdev->recover_work, trn_recover_work);
-	ret = drmm_mutex_init(drm, &tdev->queues_lock);
-	if (ret)
-		return ret;
 
 	tdev->wq = alloc_workqueue("trainium-%s", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0,
 				   dev_name(drm->dev));
