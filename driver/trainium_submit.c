@@ -35,14 +35,14 @@ static int trn_fetch_ops(struct trn_submit *s, u32 from, u32 num)
 {
 	u32 stride = s->args->op_stride, i, w;
 	const void __user *ptr = u64_to_user_ptr(s->args->ops) + (u64)from * stride;
-	u64 extra = 0, word;
+	u64 *to = (u64 *)s->block, extra = 0, word;
 
 	BUILD_BUG_ON(sizeof(struct drm_trainium_op) != 5 * sizeof(u64));
 	if (!user_read_access_begin(ptr, (size_t)num * stride))
 		return -EFAULT;
-	for (i = 0; i < num; i++, ptr += stride) {
+	/* No index of s->block: a check of it would call out of the user access. */
+	for (i = 0; i < num; i++, ptr += stride, to += 5) {
 		const u64 __user *in = ptr;
-		u64 *to = (u64 *)&s->block[i];
 
 		unsafe_get_user(to[0], &in[0], fault);
 		unsafe_get_user(to[1], &in[1], fault);
@@ -641,7 +641,7 @@ int trn_submit_parse(struct trn_submit *s, struct trn_job **job)
 	return *job ? trn_submit_read_ops(s, *job) : -ENOMEM;
 }
 
-static int trn_submit_deferred(struct trn_submit *s)
+static noinline int trn_submit_deferred(struct trn_submit *s)
 {
 	struct trn_job *job;
 	int ret;
@@ -678,7 +678,7 @@ static int trn_submit_wait(struct trn_submit *s, s64 deadline, bool killable, bo
 }
 
 /* A submit without a job: all that was submitted before */
-static int trn_submit_wait_all(struct trn_submit *s, struct drm_trainium_submit *args)
+static noinline int trn_submit_wait_all(struct trn_submit *s, struct drm_trainium_submit *args)
 {
 	struct trn_queue *q = s->q;
 	bool ended;
