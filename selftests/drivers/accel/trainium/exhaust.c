@@ -275,7 +275,7 @@ TEST_F_TIMEOUT(exhaust, contended, 60)
 		}
 	}
 	for (p = 0; p < ARRAY_SIZE(pid); p++)
-		EXPECT_EQ(0, trn_reap(pid[p], 30 * TRN_SEC));
+		EXPECT_EQ(0, trn_reap(pid[p], trn_limit(30 * TRN_SEC)));
 	EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SEC));
 }
 

@@ -200,7 +200,7 @@ TEST_F_TIMEOUT(isolation, parallel_processes, 60)
 		}
 	}
 	for (p = 0; p < ARRAY_SIZE(pid); p++)
-		EXPECT_EQ(0, trn_reap(pid[p], 60 * TRN_SEC)) TH_LOG("process %u", p);
+		EXPECT_EQ(0, trn_reap(pid[p], trn_limit(60 * TRN_SEC))) TH_LOG("process %u", p);
 }
 
 /* A passed fd is the same file: handles, queues and all */

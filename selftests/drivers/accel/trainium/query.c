@@ -232,7 +232,7 @@ TEST_F(query, limits)
 TEST_F(query, telemetry)
 {
 	struct drm_trainium_query_telemetry t;
-	__s64 end = trn_now() + 5 * TRN_SEC;
+	__s64 end = trn_now() + trn_limit(5 * TRN_SEC);
 	__u32 heartbeat;
 	unsigned int i;
 

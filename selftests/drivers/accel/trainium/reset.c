@@ -95,7 +95,7 @@ TEST_F(reset, device)
 		__s64 start = trn_now();
 
 		ASSERT_EQ(0, reset(self->fd, TRAINIUM_RESET_DEVICE, 0));
-		EXPECT_GT(10 * TRN_SEC, trn_now() - start);
+		EXPECT_GT(trn_limit(10 * TRN_SEC), trn_now() - start);
 		EXPECT_EQ(count + i, count_of(self->fd));
 		EXPECT_EQ(0, works(self, self->fd, self->queue, i));
 	}
@@ -199,10 +199,10 @@ TEST_F_TIMEOUT(reset, waiters, 60)
 		ASSERT_EQ(1, read(go[0], &byte, 1));
 		trn_sleep(2 * TRN_MSEC);
 		ASSERT_EQ(0, reset(admin, TRAINIUM_RESET_DEVICE, 0));
-		ret = trn_reap(pid, 5 * TRN_SEC);
+		ret = trn_reap(pid, trn_limit(5 * TRN_SEC));
 		/* 2: it had been quicker */
 		EXPECT_TRUE(!ret || (ret == 2 && !gated)) TH_LOG("round %u: %d", round, ret);
-		EXPECT_EQ(0, trn_sync_wait(self->fd, out.handle, 0, TRN_SEC));
+		EXPECT_EQ(0, trn_sync_wait(self->fd, out.handle, 0, trn_limit(TRN_SEC)));
 		ret = trn_sync_file_status(file);
 		EXPECT_TRUE(ret == -ECANCELED || (ret == 1 && !gated)) TH_LOG("%d", ret);
 		if (ret == -ECANCELED) {
@@ -532,8 +532,8 @@ TEST_F_TIMEOUT(reset, open_and_close_during_reset, 60)
 		if (trn_now() - start > worst)
 			worst = trn_now() - start;
 	}
-	EXPECT_EQ(0, trn_reap(pid, 30 * TRN_SEC));
-	EXPECT_GT(5 * TRN_SEC, worst);
+	EXPECT_EQ(0, trn_reap(pid, trn_limit(30 * TRN_SEC)));
+	EXPECT_GT(trn_limit(5 * TRN_SEC), worst);
 }
 
 TEST_HARNESS_MAIN

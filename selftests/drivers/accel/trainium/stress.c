@@ -275,7 +275,7 @@ TEST_F_TIMEOUT(stress, everything, 3600)
 			_exit(process(seed + i * 100000, end));
 	}
 	for (i = 0; i < PROCESSES; i++)
-		EXPECT_EQ(0, trn_reap(pid[i], end - trn_now() + 60 * TRN_SEC));
+		EXPECT_EQ(0, trn_reap(pid[i], end - trn_now() + trn_limit(60 * TRN_SEC)));
 }
 
 TEST_HARNESS_MAIN

@@ -366,6 +366,13 @@ int trn_drain(int fd, __u32 queue)
 	return trn_run(fd, queue, NULL, 0);
 }
 
+__s64 trn_limit(__s64 ns)
+{
+	const char *slow = getenv("TRAINIUM_TEST_SLOW");
+
+	return slow && atoi(slow) > 1 ? ns * atoi(slow) : ns;
+}
+
 __s64 trn_now(void)
 {
 	struct timespec ts;
@@ -749,7 +756,7 @@ const char *trn_snapshot_diff(const struct trn_snapshot *a, const struct trn_sna
 const char *trn_settle(int fd, const struct trn_snapshot *base, __s64 ns)
 {
 	static struct trn_snapshot now;
-	__s64 end = trn_now() + ns;
+	__s64 end = trn_now() + trn_limit(ns);
 	const char *diff;
 
 	for (;;) {

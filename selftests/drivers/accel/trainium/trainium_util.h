@@ -37,8 +37,23 @@ struct drm_syncobj_eventfd {
 #define TRN_MSEC	1000000ll
 #define TRN_SEC		1000000000ll
 
+/*
+ * How long something may take: @ns, and more of it where TRAINIUM_TEST_SLOW says
+ * that all is that many times slower, as it is on a kernel with KASAN.
+ */
+__s64 trn_limit(__s64 ns);
+
 /* Longer than any job of these tests may take on a loaded machine */
-#define TRN_PATIENCE	(20 * TRN_SEC)
+#define TRN_PATIENCE	trn_limit(20 * TRN_SEC)
+
+/* The harness ends tests at times of its own: let them be limits, too. */
+#ifdef TEST_TIMEOUT_DEFAULT
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	(trn_limit(30 * TRN_SEC) / TRN_SEC)
+#undef TEST_F_TIMEOUT
+#define TEST_F_TIMEOUT(fixture_name, test_name, seconds) \
+	__TEST_F_IMPL(fixture_name, test_name, -1, trn_limit((seconds) * TRN_SEC) / TRN_SEC)
+#endif
 
 #define TRN_MAX_STACKS	8
 #define TRN_MAX_ENGINES	256
@@ -227,7 +242,7 @@ struct trn_snapshot {
 int trn_snapshot(int fd, struct trn_snapshot *snapshot);
 /* NULL when both are equal, else what differs */
 const char *trn_snapshot_diff(const struct trn_snapshot *a, const struct trn_snapshot *b);
-/* Waits for the device to be as in @base again: NULL, or what is not */
+/* Waits trn_limit(ns) for the device to be as in @base again: NULL, or what is not */
 const char *trn_settle(int fd, const struct trn_snapshot *base, __s64 ns);
 
 #endif

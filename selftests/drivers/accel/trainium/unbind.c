@@ -30,7 +30,7 @@ static int driver(const char *file, const char *bdf)
 /* Binds when it is not, and waits for the node */
 static int bring_back(const char *bdf)
 {
-	__s64 end = trn_now() + 10 * TRN_SEC;
+	__s64 end = trn_now() + trn_limit(10 * TRN_SEC);
 	int fd = trn_open_bdf(bdf);
 
 	if (fd < 0)
@@ -227,13 +227,13 @@ TEST_F(unbind, waiters_wake)
 				_exit(ret == -ENODEV ? 0 : ret ? 1 : 2);
 			}
 			/* In the core's wait; its error is the fence's or none. */
-			trn_sync_wait(fd, out.handle, 0, 30 * TRN_SEC);
+			trn_sync_wait(fd, out.handle, 0, trn_limit(30 * TRN_SEC));
 			_exit(0);
 		}
 		ASSERT_EQ(1, read(go[0], &byte, 1));
 		trn_sleep(5 * TRN_MSEC);
 		ASSERT_EQ(0, driver("unbind", self->bdf));
-		ret = trn_reap(pid, 5 * TRN_SEC);
+		ret = trn_reap(pid, trn_limit(5 * TRN_SEC));
 		/* 2: it was quicker than the unbind */
 		EXPECT_TRUE(!ret || (ret == 2 && !gated)) TH_LOG("round %u: %d", round, ret);
 		ret = trn_sync_file_status(file);
@@ -449,7 +449,7 @@ TEST_F(unbind, removed_and_rescanned)
 	for (i = 0; i < 3; i++) {
 		struct drm_trainium_query_device device;
 		int fd = trn_open_bdf(self->bdf), again;
-		__s64 end = trn_now() + 10 * TRN_SEC;
+		__s64 end = trn_now() + trn_limit(10 * TRN_SEC);
 		struct drm_trainium_op op;
 		struct drm_trainium_submit s;
 		struct trn_bo hbm, host;
@@ -523,7 +523,7 @@ static int reload(const char *path)
 /* Waits for all devices: the probe is asynchronous. */
 static bool wait_for_devices(unsigned int n)
 {
-	__s64 end = trn_now() + 10 * TRN_SEC;
+	__s64 end = trn_now() + trn_limit(10 * TRN_SEC);
 
 	while (trn_num_devices() < n && trn_now() < end)
 		trn_sleep(2 * TRN_MSEC);

@@ -29,7 +29,7 @@ static __u64 pinned_kib(void)
 
 static void expect_unpinned(struct __test_metadata *_metadata)
 {
-	__s64 end = trn_now() + 2 * TRN_SEC;
+	__s64 end = trn_now() + trn_limit(2 * TRN_SEC);
 
 	if (pinned_kib() == ~0ull)
 		return;
