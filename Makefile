@@ -34,6 +34,7 @@ help:
 	@echo 'Tests and figures:'
 	@echo '  make lint | qtest | unit | vm-test | kselftest | stack-test   one level of make check'
 	@echo '  make check LEVELS="qtest unit"                       some of them'
+	@echo '  make check KERNEL=debug      those with a guest, on a kernel that watches'
 	@echo '  make bench      one JSON object a line'
 	@echo
 	@echo '  make docs       Documentation/ as HTML               -> build/docs/'
