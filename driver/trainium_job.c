@@ -835,12 +835,12 @@ bool trn_queue_wait(struct trn_queue *q, u64 seqno, s64 deadline, bool killable)
 		return false;
 
 	for (;;) {
-		s64 left = deadline - (s64)ktime_get_ns();
+		s64 now = ktime_get_ns(), left;
 		long ret;
 
-		if (left <= 0)
+		if (deadline <= now)
 			return trn_queue_ended(q, seqno);
-		left = min_t(s64, left, slice);
+		left = min_t(s64, deadline - now, slice);
 		if (killable)
 			ret = wait_event_killable_timeout(q->wait, trn_queue_ended(q, seqno),
 							  nsecs_to_jiffies(left) + 1);

@@ -73,12 +73,15 @@ static atomic64_t *trn_account_of(struct trn_account *account, u32 placement)
 
 static bool trn_charge(atomic64_t *used, u64 add, u64 limit)
 {
-	u64 sum = atomic64_add_return(add, used);
+	s64 old = atomic64_read(used);
 
-	if (!limit || sum <= limit)
-		return true;
-	atomic64_sub(add, used);
-	return false;
+	if (!limit || limit > S64_MAX)
+		limit = S64_MAX;
+	do {
+		if (add > limit || old > limit - add)
+			return false;
+	} while (!atomic64_try_cmpxchg(used, &old, old + add));
+	return true;
 }
 
 /**

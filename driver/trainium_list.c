@@ -187,17 +187,21 @@ int trn_ioctl_list_create(struct drm_device *drm, void *data, struct drm_file *f
 		return PTR_ERR(q);
 
 	kref_get(&q->ref);
+	/* Whoever guesses its id can end it as soon as the file has it. */
+	kref_get(&q->ref);
 	ret = trn_list_new(q, file, &submit);
-	if (!ret)
+	if (!ret) {
+		args->descs = q->list->descs;
 		ret = trn_file_add_queue(file->driver_priv, q);
+	}
 	if (ret) {
 		trn_queue_close(q, false);
 		trn_queue_put(q);
-		return ret;
+	} else {
+		args->list = q->id;
 	}
-	args->list = q->id;
-	args->descs = q->list->descs;
-	return 0;
+	trn_queue_put(q);
+	return ret;
 }
 
 /* Starting it */

@@ -524,14 +524,17 @@ int trn_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 		return PTR_ERR(q);
 
 	kref_get(&q->ref);
+	/* Whoever guesses its id can end it as soon as the file has it. */
+	kref_get(&q->ref);
 	ret = trn_file_add_queue(tfile, q);
 	if (ret) {
 		trn_queue_close(q, false);
 		trn_queue_put(q);
-		return ret;
+	} else {
+		args->queue = q->id;
 	}
-	args->queue = q->id;
-	return 0;
+	trn_queue_put(q);
+	return ret;
 }
 
 /**

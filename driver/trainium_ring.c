@@ -103,7 +103,7 @@ static void trn_ring_empty(struct trn_ring *ring)
 	ring->rung = 0;
 	ring->retired = 0;
 	/* What was done then is not looked up, until something new is. */
-	ring->seen = trn_ring_done(ring);
+	ring->seen = min(trn_ring_done(ring), ring->last);
 	ring->marker_end[ring->last & ring->mask] = 0;
 }
 

@@ -719,10 +719,13 @@ int trn_submit_wait_slot(struct trn_submit *s)
 	if (trn_queue_has_slot(q))
 		return 0;
 	trn_queue_arm(q);
-	if (wait)
-		left = s->args->deadline_ns - (s64)ktime_get_ns();
-	if (left <= 0)
-		return -ETIME;
+	if (wait) {
+		s64 now = ktime_get_ns();
+
+		if (s->args->deadline_ns <= now)
+			return -ETIME;
+		left = s->args->deadline_ns - now;
+	}
 	left = min_t(s64, left, trn_wait_slice(q));
 	left = wait_event_interruptible_hrtimeout(q->wait,
 						  trn_queue_has_slot(q) || READ_ONCE(q->closing),
@@ -924,14 +927,21 @@ static int trn_clear_part(struct trn_queue *q, struct trn_bo *bo, u64 offset, u6
  */
 int trn_submit_clear(struct trn_device *tdev, struct trn_bo *bo)
 {
+	struct trn_queue *q;
 	u64 at, size;
-	int ret;
+	int idx, ret = 0;
 
-	for (at = 0; at < bo->base.size; at += size) {
+	/* An unbind ends the queue, but does not wait for this. */
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		return -ENODEV;
+	q = tdev->clear_queue;
+	kref_get(&q->ref);
+	drm_dev_exit(idx);
+
+	for (at = 0; at < bo->base.size && !ret; at += size) {
 		size = min_t(u64, bo->base.size - at, TRN_CLEAR_BYTES);
-		ret = trn_clear_part(tdev->clear_queue, bo, at, size);
-		if (ret)
-			return ret;
+		ret = trn_clear_part(q, bo, at, size);
 	}
-	return 0;
+	trn_queue_put(q);
+	return ret;
 }
