@@ -104,7 +104,7 @@ static void test_out_of_memory(void **state)
 	assert_int_equal(neuron_buffer_create(device, NEURON_HBM, 48 << 20, &o, &b), -ENOSPC);
 	assert_sentence("no 50331648 contiguous bytes in HBM stack 1: 16777216 of 67108864 bytes are free, the largest range is 16777216");
 	assert_int_equal(neuron_buffer_create(device, NEURON_HBM, 65 << 20, NULL, &b), -ENOSPC);
-	assert_sentence("larger than the 67108864 that HBM can hold");
+	assert_sentence("larger than the 67108864 that a stack of HBM can hold");
 	neuron_buffer_destroy(a);
 
 	mock.fail_request = DRM_IOCTL_TRAINIUM_BO_CREATE;
