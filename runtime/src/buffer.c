@@ -197,7 +197,8 @@ int neuron_buffer_create(struct neuron_device *device, enum neuron_placement pla
 		if (limit && size > limit)
 			return nrn_fail(-ENOSPC,
 					"%s: a buffer of %" PRIu64 " bytes is larger than the %"
-					PRIu64 " that a stack of HBM can hold", device->label, size, limit);
+					PRIu64 " that a stack of HBM can hold",
+					device->label, size, limit);
 		request.stack = given.stack;
 		request.alignment = given.alignment;
 		request.flags = given.flags;
