@@ -20,26 +20,12 @@ FIXTURE(events) {
 	struct drm_trainium_query_device device;
 };
 
-static int open_again(const char *bdf)
-{
-	__s64 end = trn_now() + 10 * TRN_SEC;
-	int fd = trn_open_bdf(bdf);
-
-	if (fd < 0)
-		trn_write_file("/sys/bus/pci/drivers/trainium/bind", bdf);
-	while (fd < 0 && trn_now() < end) {
-		trn_sleep(5 * TRN_MSEC);
-		fd = trn_open_bdf(bdf);
-	}
-	return fd;
-}
-
 FIXTURE_SETUP(events)
 {
 	self->log = trn_log_open();
 	ASSERT_NE(NULL, trn_bdf(0));
 	snprintf(self->bdf, sizeof(self->bdf), "%s", trn_bdf(0));
-	self->fd = open_again(self->bdf);
+	self->fd = trn_open_again(self->bdf);
 	ASSERT_LE(0, self->fd);
 	ASSERT_EQ(0, trn_device(self->fd, &self->device));
 	ASSERT_NE(0, self->device.features & TRAINIUM_FEATURE_EVENTS);
@@ -50,7 +36,7 @@ FIXTURE_TEARDOWN(events)
 	char line[1024];
 
 	close(self->fd);
-	close(open_again(self->bdf));
+	close(trn_open_again(self->bdf));
 	EXPECT_FALSE(trn_log_fault(self->log, line, sizeof(line))) {
 		TH_LOG("%s", line);
 	}
@@ -439,7 +425,7 @@ TEST_F(events, unplugged)
 	EXPECT_EQ(-ENODEV, subscribe(self->fd, RESET));
 	/* They outlive the device and the file. */
 	close(self->fd);
-	self->fd = open_again(self->bdf);
+	self->fd = trn_open_again(self->bdf);
 	ASSERT_LE(0, self->fd);
 	EXPECT_EQ(-ENODEV, next(sub, &event));
 	close(sub);

@@ -71,26 +71,12 @@ static void as_before(struct _test_data_telemetry *self)
 		set(self, props[i]);
 }
 
-static int open_again(const char *bdf)
-{
-	__s64 end = trn_now() + 10 * TRN_SEC;
-	int fd = trn_open_bdf(bdf);
-
-	if (fd < 0)
-		trn_write_file("/sys/bus/pci/drivers/trainium/bind", bdf);
-	while (fd < 0 && trn_now() < end) {
-		trn_sleep(5 * TRN_MSEC);
-		fd = trn_open_bdf(bdf);
-	}
-	return fd;
-}
-
 FIXTURE_SETUP(telemetry)
 {
 	self->log = trn_log_open();
 	ASSERT_NE(NULL, trn_bdf(0));
 	snprintf(self->bdf, sizeof(self->bdf), "%s", trn_bdf(0));
-	self->fd = open_again(self->bdf);
+	self->fd = trn_open_again(self->bdf);
 	ASSERT_LE(0, self->fd);
 	self->can_fault = trn_can_fault(self->bdf);
 	as_before(self);
@@ -104,7 +90,7 @@ FIXTURE_TEARDOWN(telemetry)
 
 	as_before(self);
 	close(self->fd);
-	close(open_again(self->bdf));
+	close(trn_open_again(self->bdf));
 	EXPECT_FALSE(trn_log_fault(self->log, line, sizeof(line))) {
 		TH_LOG("%s", line);
 	}
@@ -601,7 +587,7 @@ TEST_F(telemetry, unplugged)
 	}
 	EXPECT_EQ(-ENOENT, sysfs(self, "health"));
 	close(self->fd);
-	self->fd = open_again(self->bdf);
+	self->fd = trn_open_again(self->bdf);
 	ASSERT_LE(0, self->fd);
 	EXPECT_EQ(0, telemetry(self->fd, &self->t));
 }

@@ -119,6 +119,20 @@ int trn_open_bdf(const char *bdf)
 	return minor < 0 ? -ENODEV : open_minor(minor);
 }
 
+int trn_open_again(const char *bdf)
+{
+	__s64 end = trn_now() + 10 * TRN_SEC;
+	int fd = trn_open_bdf(bdf);
+
+	if (fd < 0)
+		trn_write_file("/sys/bus/pci/drivers/trainium/bind", bdf);
+	while (fd < 0 && trn_now() < end) {
+		trn_sleep(5 * TRN_MSEC);
+		fd = trn_open_bdf(bdf);
+	}
+	return fd;
+}
+
 int trn_user_node(unsigned int n, char *path, size_t size)
 {
 	int fd = trn_open(n);

@@ -74,6 +74,8 @@ int trn_open(unsigned int n);
 /* "0000:00:03.0"; static storage, one for each n below 8 */
 const char *trn_bdf(unsigned int n);
 int trn_open_bdf(const char *bdf);
+/* The same, after binding the driver if need be */
+int trn_open_again(const char *bdf);
 /* /dev/accel/accelN of a device, -1 when it has none (now) */
 int trn_minor_of(const char *bdf);
 
