@@ -50,6 +50,7 @@
 #define  TRN_EXT_DEVICE_SLOT_READY	0u	/* boot or reset is over */
 #define  TRN_EXT_DEVICE_SLOT_MESSAGE	1u	/* a firmware message was answered */
 #define  TRN_EXT_DEVICE_SLOT_HEALTH	2u	/* health, ECC or power changed */
+#define  TRN_EXT_DEVICE_SLOT_FABRIC	3u	/* see TRN_FAB_EVENT */
 
 /* Model clock, nanoseconds of modelled time; reading LO latches HI */
 #define TRN_EXT_CLOCK_LO		0x0030u
@@ -92,6 +93,6 @@
 #define  TRN_EXT_FAULT_DONE		1u
 #define  TRN_EXT_FAULT_REFUSED		2u
 
-#define TRN_EXT_FABRIC			0x10000u	/* reserved for link control */
+#define TRN_EXT_FABRIC			0x10000u	/* fabric block: regs/fabric.h */
 
 #endif

@@ -38,6 +38,28 @@
 #define TRN_META_OP_MASK		0x3800000u
 #define  TRN_META_OP_TYPE_COPY		0u
 #define  TRN_META_OP_COPY		2u
+/*
+ * Own definition: operations of the data on its way. REDUCE reads through the
+ * fabric's reduce-read aperture, ACCUMULATE combines with what the destination
+ * holds. OP is then a TRN_META_OP_*, and 7:4 is the type of the elements;
+ * source, destination and length are multiples of 16. Floating point types
+ * are summed as 32-bit floats and rounded once.
+ */
+#define  TRN_META_OP_TYPE_REDUCE	1u
+#define  TRN_META_OP_TYPE_ACCUMULATE	2u
+#define  TRN_META_OP_SUM		0u
+#define  TRN_META_OP_MIN		1u
+#define  TRN_META_OP_MAX		2u
+#define TRN_META_DTYPE_SHIFT		4
+#define TRN_META_DTYPE_MASK		0xf0u
+#define  TRN_META_DTYPE_INT32		0u
+#define  TRN_META_DTYPE_UINT32		1u
+#define  TRN_META_DTYPE_INT64		2u
+#define  TRN_META_DTYPE_FP16		3u
+#define  TRN_META_DTYPE_BF16		4u
+#define  TRN_META_DTYPE_FP32		5u
+#define  TRN_META_DTYPE_FP8_E4M3	6u
+#define  TRN_META_DTYPE_FP8_E5M2	7u
 #define TRN_META_WRITE_BARRIER		(1u << 26)	/* later writes after this one */
 #define TRN_META_COPY			0x01080003u	/* plain copy */
 
