@@ -385,7 +385,9 @@ int trn_fetch_strides(const struct drm_trainium_submit *args, struct trn_job *jo
 		      u32 num, const struct drm_trainium_op *ops);
 int trn_strided_check(const struct trn_job_op *op);
 
-/* trainium_submit.c */
+/* trainium_own.c */
 int trn_submit_clear(struct trn_device *tdev, struct trn_bo *bo);
+int trn_submit_own_copy(struct trn_device *tdev, struct trn_bo *dst, struct trn_bo *src,
+			u64 size);
 
 #endif

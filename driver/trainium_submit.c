@@ -22,9 +22,6 @@
 /* Of the jobs that end at once, one of so many is timed for all of them. */
 #define TRN_BUSY_SAMPLE		64u
 
-/* Device memory is zeroed in jobs of this size. */
-#define TRN_CLEAR_BYTES		BIT_ULL(30)
-
 /* Ops and buffers */
 
 /*
@@ -583,8 +580,15 @@ static int trn_submit_read_ops(struct trn_submit *s, struct trn_job *job)
 	return patterns ? trn_patterns_alloc(s->q) : 0;
 }
 
-/* Queues @job and starts it if it can be. @job is taken over when 0 is returned. */
-static int trn_submit_queue(struct trn_submit *s, struct trn_job *job)
+/**
+ * trn_submit_queue - queue a job, and start it if it can be
+ * @s: the submit
+ * @job: its ops; taken over when 0 is returned
+ *
+ * Return: 0, TRN_SUBMIT_FULL, TRN_SUBMIT_SLOW when a buffer may have become a
+ * shared one, or a negative error.
+ */
+int trn_submit_queue(struct trn_submit *s, struct trn_job *job)
 {
 	struct trn_queue *q = s->q;
 	struct trn_slot *slot;
@@ -659,8 +663,16 @@ static noinline int trn_submit_deferred(struct trn_submit *s)
 
 /* Waiting */
 
-/* Waits for the job and lets go of its slot. 0, or how it has ended; < 0 */
-static int trn_submit_wait(struct trn_submit *s, s64 deadline, bool killable, bool *ended)
+/**
+ * trn_submit_wait - wait for a job, and let go of its slot
+ * @s: the submit, whose slot counts a waiter
+ * @deadline: absolute
+ * @killable: only a signal that kills ends the wait
+ * @ended: out: the job has ended
+ *
+ * Return: 0, or how it has ended.
+ */
+int trn_submit_wait(struct trn_submit *s, s64 deadline, bool killable, bool *ended)
 {
 	struct trn_slot *slot = trn_slot(s->q, s->seqno);
 	struct trn_queue *q = s->q;
@@ -874,74 +886,6 @@ out_syncs:
 out_put:
 	if (unlikely(READ_ONCE(q->released) != READ_ONCE(q->completed)))
 		trn_queue_release(q);
-	trn_queue_put(q);
-	return ret;
-}
-
-/* One job of the driver's own: zeroes a part of a buffer. */
-static int trn_clear_part(struct trn_queue *q, struct trn_bo *bo, u64 offset, u64 size)
-{
-	static const struct drm_trainium_submit args = { .flags = TRAINIUM_SUBMIT_WAIT };
-	struct trn_submit s __uninitialized;
-	struct trn_job *job = trn_job_new(q, 1);
-	bool ended;
-	int ret;
-
-	if (!job)
-		return -ENOMEM;
-	job->ops[0] = (struct trn_job_op) {
-		.type = TRAINIUM_OP_FILL,
-		.dst = bo,
-		.dst_offset = offset,
-		.size = size,
-	};
-	trn_submit_init(&s, q, NULL, &args);
-	s.bytes = size;
-	drm_gem_object_get(&bo->base);
-	s.refs.list[s.refs.num++] = bo;
-
-	do {
-		ret = trn_submit_queue(&s, job);
-		if (ret == TRN_SUBMIT_FULL &&
-		    wait_event_killable(q->wait, trn_queue_has_slot(q)))
-			ret = -EINTR;
-	} while (ret == TRN_SUBMIT_FULL);
-	if (ret) {
-		trn_job_free(job);
-		trn_refs_put(&s.refs);
-		return ret;
-	}
-	ret = trn_submit_wait(&s, S64_MAX, true, &ended);
-	return ended ? ret : -EINTR;
-}
-
-/**
- * trn_submit_clear - zero a buffer in device memory
- * @tdev: device
- * @bo: buffer that nobody else knows yet
- *
- * The buffer must not be freed before the engines are done with it, killed or
- * not: the jobs hold it.
- *
- * Return: 0; -EINTR when killed; -ECANCELED when a reset came; -EIO, -ENODEV.
- */
-int trn_submit_clear(struct trn_device *tdev, struct trn_bo *bo)
-{
-	struct trn_queue *q;
-	u64 at, size;
-	int idx, ret = 0;
-
-	/* An unbind ends the queue, but does not wait for this. */
-	if (!drm_dev_enter(&tdev->drm, &idx))
-		return -ENODEV;
-	q = tdev->clear_queue;
-	kref_get(&q->ref);
-	drm_dev_exit(idx);
-
-	for (at = 0; at < bo->base.size && !ret; at += size) {
-		size = min_t(u64, bo->base.size - at, TRN_CLEAR_BYTES);
-		ret = trn_clear_part(q, bo, at, size);
-	}
 	trn_queue_put(q);
 	return ret;
 }

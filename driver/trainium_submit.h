@@ -104,6 +104,8 @@ static inline void trn_submit_ended(struct trn_submit *s)
 
 int trn_submit_check(const struct drm_trainium_submit *args);
 int trn_submit_parse(struct trn_submit *s, struct trn_job **job);
+int trn_submit_queue(struct trn_submit *s, struct trn_job *job);
+int trn_submit_wait(struct trn_submit *s, s64 deadline, bool killable, bool *ended);
 int trn_submit_in(struct trn_submit *s);
 int trn_submit_out(struct trn_submit *s);
 void trn_submit_publish(struct trn_submit *s);
