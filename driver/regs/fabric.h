@@ -133,12 +133,12 @@
 #define  TRN_PORT_KIND_NODE		4u	/* to a chip of another node of an UltraServer */
 #define TRN_PORT_MAX_RATE		0x04u	/* MB/s of a lane, one direction */
 /* As the wiring plan wants it, and as read from the wire: */
-#define TRN_PORT_EXPECT			0x08u	/* 10:0 node, 16 switch, 30:24 port, 31 valid */
+#define TRN_PORT_EXPECT			0x08u	/* 10:0 node, 16 switch, 30:20 port, 31 valid */
 #define TRN_PORT_PEER			0x0cu
 #define  TRN_PORT_PEER_NODE_MASK	0x7ffu
 #define  TRN_PORT_PEER_SWITCH		(1u << 16)
-#define  TRN_PORT_PEER_PORT_SHIFT	24
-#define  TRN_PORT_PEER_PORT_MASK	0x7f000000u
+#define  TRN_PORT_PEER_PORT_SHIFT	20
+#define  TRN_PORT_PEER_PORT_MASK	0x7ff00000u
 #define  TRN_PORT_PEER_VALID		(1u << 31)
 #define TRN_PORT_PEER_SERIAL_LO		0x10u
 #define TRN_PORT_PEER_SERIAL_HI		0x14u
