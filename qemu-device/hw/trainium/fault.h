@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Faults on demand (fault.c): what the other parts of the model ask. */
+/* Faults on demand (fault*.c): their state, and what the other parts ask. */
 #ifndef HW_TRAINIUM_FAULT_H
 #define HW_TRAINIUM_FAULT_H
 
+#include "qemu/timer.h"
 #include "udma.h"
 
 /* What is wrong with a packet */
@@ -20,6 +21,67 @@ typedef enum TrnFaultCure {
     TRN_CURE_CORE,              /* reset by the firmware, of the core or all */
     TRN_CURE_DEVICE,            /* reset of the device, FLR */
 } TrnFaultCure;
+
+/* ENGINE[.QUEUE]:NUMBER, the NUMBER-th packet from now */
+typedef struct TrnFaultTrigger {
+    uint32_t engine, queue;
+    uint64_t left;              /* 0: off */
+} TrnFaultTrigger;
+
+/* Registers that read as something else */
+typedef struct TrnFaultRegs {
+    enum { TRN_REGS_NONE, TRN_REGS_ALL, TRN_REGS_FIRMWARE, TRN_REGS_ENGINES,
+           TRN_REGS_ENGINE } what;
+    unsigned engine;
+} TrnFaultRegs;
+
+#define TRN_FAULT_PACKETS 4
+#define TRN_FAULT_MAX_CELLS 16
+
+struct TrnFault {
+    TrnDevice *dev;
+
+    /* fault-dma.c */
+    TrnFaultTrigger packet[TRN_FAULT_PACKETS];
+    struct {
+        uint64_t dst, len;
+        uint8_t *data;          /* NULL: nothing is late */
+        QEMUTimer *timer;
+    } late;
+    uint64_t cell[2][TRN_FAULT_MAX_CELLS];  /* corrected, uncorrected: AXI */
+    unsigned num_cells[2];
+
+    /* fault.c */
+    TrnFaultRegs deadbeef, ones;
+    uint32_t irq_lose, irq_storm;
+    QEMUTimer *storm, *gone_timer;
+    uint32_t gone_ms;
+    /* Over each window to memory while the chip is gone */
+    MemoryRegion gone[TRN_MAX_STACKS + TRN_MAX_CORES];
+
+    /* fault-window.c */
+    bool window;                /* fault-window=on */
+    MemoryRegion window_mr;
+    char text[TRN_EXT_FAULT_TEXT_SIZE + 1];
+    uint32_t status;
+};
+
+typedef struct TrnFaultProp {
+    const char *name, *type;
+    ObjectPropertyAccessor *get, *set;
+    const char *description;
+} TrnFaultProp;
+
+void trn_fault_add_props(ObjectClass *oc, const TrnFaultProp *p, unsigned n);
+
+/* fault-dma.c and fault-window.c, called by fault.c */
+void trn_fault_dma_init(TrnFault *f);
+void trn_fault_dma_stop(TrnFault *f);
+void trn_fault_dma_finalize(TrnFault *f);
+void trn_fault_dma_class_init(ObjectClass *oc);
+bool trn_fault_window_init(TrnFault *f, Error **errp);
+void trn_fault_window_exit(TrnFault *f);
+void trn_fault_window_class_init(ObjectClass *oc);
 
 /* udma-exec.c; asked only while TrnDevice.fault_dma */
 TrnFaultDma trn_fault_packet(TrnEngine *e, unsigned q, TrnPacket *p);
