@@ -12,22 +12,9 @@ static uint64_t core_window(unsigned core)
     return 0xd0000000ull + core * 0x4000000ull;
 }
 
-static uint32_t crc32c(const uint8_t *p, size_t len)
-{
-    uint32_t crc = 0xffffffff;
-
-    while (len--) {
-        crc ^= *p++;
-        for (int i = 0; i < 8; i++) {
-            crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
-        }
-    }
-    return ~crc;
-}
-
 static void test_crc(void)
 {
-    g_assert_cmphex(crc32c((const uint8_t *)"123456789", 9), ==, 0xe3069283);
+    g_assert_cmphex(tq_crc32c((const uint8_t *)"123456789", 9), ==, 0xe3069283);
 }
 
 /* --- messages ------------------------------------------------------------------ */
@@ -59,7 +46,7 @@ static void mail_build(Mail *m, unsigned cmd, const void *payload, size_t len)
     if (len) {
         memcpy(m->buf + 8, payload, len);
     }
-    stl_le_p(m->buf + 4, crc32c(m->buf, m->len));
+    stl_le_p(m->buf + 4, tq_crc32c(m->buf, m->len));
 }
 
 static void mail_ring(TqChip *c, uint64_t req_axi, uint64_t resp_axi)
@@ -171,7 +158,7 @@ static void test_host_mailbox(void)
     m->len = 65535;
     stw_le_p(m->buf + 2, m->len);
     stl_le_p(m->buf + 4, 0);
-    stl_le_p(m->buf + 4, crc32c(m->buf, m->len));
+    stl_le_p(m->buf + 4, tq_crc32c(m->buf, m->len));
     g_assert_cmpint(mail_send(&c, m, out, &n), ==, 1);
 
     /* Still in order */
@@ -234,7 +221,7 @@ static int ram_mail(TqChip *c, unsigned seq, unsigned cmd, const void *payload,
         tq_misc_write(c, 0x100 + i, ldl_le_p(buf + 8 + i));
     }
     tq_misc_write(c, 0x1f0, ldl_le_p(buf));
-    tq_misc_write(c, 0x1f4, crc32c(buf, 8 + len) ^ spoil);
+    tq_misc_write(c, 0x1f4, tq_crc32c(buf, 8 + len) ^ spoil);
     tq_misc_write(c, 0x1f8, 0);
     tq_misc_write(c, 0x1fc, 0);
     tq_misc_write(c, 0x0f0, 1);
@@ -256,7 +243,7 @@ static int ram_mail(TqChip *c, unsigned seq, unsigned cmd, const void *payload,
     }
     memcpy(out, buf + 8, *out_len);
     /* a CRC over header and payload, as in the request */
-    if (crc32c(buf, 8 + *out_len) != tq_misc_read(c, 0x1f4)) {
+    if (tq_crc32c(buf, 8 + *out_len) != tq_misc_read(c, 0x1f4)) {
         return -2;
     }
     /* the older format may follow */

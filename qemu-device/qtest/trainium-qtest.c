@@ -407,6 +407,20 @@ void tq_fill_random(void *buf, size_t len, uint32_t seed)
     }
 }
 
+uint32_t tq_crc32c(const void *buf, size_t len)
+{
+    const uint8_t *p = buf;
+    uint32_t crc = 0xffffffff;
+
+    while (len--) {
+        crc ^= *p++;
+        for (int i = 0; i < 8; i++) {
+            crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+        }
+    }
+    return ~crc;
+}
+
 /* --- time ----------------------------------------------------------------- */
 
 void tq_step(TqChip *c)

@@ -121,6 +121,7 @@ void tq_check(TqChip *c, uint64_t axi, const void *expect, uint64_t len);
 /* Guest-physical address of a byte of host memory or HBM */
 uint64_t tq_phys(TqChip *c, uint64_t axi);
 void tq_fill_random(void *buf, size_t len, uint32_t seed);
+uint32_t tq_crc32c(const void *buf, size_t len);
 
 /* Time: the virtual clock moves on while waiting */
 void tq_step(TqChip *c);

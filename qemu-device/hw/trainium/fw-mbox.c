@@ -317,6 +317,9 @@ static void trn_fw_host_message(TrnDevice *d, uint64_t req_addr,
                       " is not writable\n", resp_addr);
         return;
     }
+    if (d->fw->phase == TRN_FW_BOOT) {
+        return;                 /* the write was a reset */
+    }
     smp_wmb();      /* the sequence number says that all the rest is there */
     trn_axi_write(d, resp_addr, header, 1);
     trn_ext_event(d, TRN_EXT_ENGINE_DEVICE, TRN_EXT_DEVICE_SLOT_MESSAGE);

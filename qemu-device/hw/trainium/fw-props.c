@@ -163,6 +163,7 @@ static void trn_fw_prop_get(Object *obj, Visitor *v, const char *name,
 static void trn_fw_prop_set(Object *obj, Visitor *v, const char *name,
                             void *opaque, Error **errp)
 {
+    g_autoptr(Object) hold = object_ref(obj);
     TrnDevice *d = TRAINIUM(obj);
     const TrnFwPropInfo *info = opaque;
     TrnFwProp p = info - props;

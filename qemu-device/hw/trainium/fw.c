@@ -205,6 +205,8 @@ static void trn_fw_timer(void *opaque)
 {
     TrnFw *fw = opaque;
     TrnDevice *d = fw->dev;
+    /* An answer may be written to where the chip's power is switched off. */
+    g_autoptr(Object) hold = object_ref(OBJECT(d));
 
     if (trn_fw_prop(d, TRN_FWP_DEAD)) {
         return;                 /* goes on when the property is cleared */
@@ -577,13 +579,19 @@ void trn_fw_exit(TrnDevice *d)
     if (!d->fw) {
         return;
     }
-    timer_free(d->fw->timer);
-    g_free(d->fw);
-    d->fw = NULL;
+    timer_del(d->fw->timer);
     if (d->routing_id < TRN_ROUTING_IDS) {
         routing_id_users[d->routing_id]--;
     } else {
         g_ptr_array_remove(routing_id_waiters, d);
+    }
+}
+
+void trn_fw_finalize(TrnDevice *d)
+{
+    if (d->fw) {
+        timer_free(d->fw->timer);
+        g_clear_pointer(&d->fw, g_free);
     }
 }
 

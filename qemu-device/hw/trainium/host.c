@@ -113,10 +113,17 @@ void trn_host_exit(TrnDevice *d)
     }
     trn_host_release(d);
     memory_listener_unregister(&d->dma_listener);
-    g_array_free(d->host_map, true);
-    g_array_free(d->host_region, true);
-    g_array_free(d->host_region_next, true);
-    d->host_region = d->host_region_next = NULL;
+    g_array_set_size(d->host_region, 0);
+    g_array_set_size(d->host_region_next, 0);
+}
+
+void trn_host_finalize(TrnDevice *d)
+{
+    if (d->host_region) {
+        g_array_free(d->host_map, true);
+        g_array_free(d->host_region, true);
+        g_array_free(d->host_region_next, true);
+    }
 }
 
 static TrnHostRegion *host_region_find(TrnDevice *d, uint64_t addr)
@@ -166,23 +173,26 @@ static uint8_t *host_region_ptr(TrnDevice *d, uint64_t addr, uint64_t *len,
     return (uint8_t *)r->cache.ptr + (addr - r->base);
 }
 
+/* Mapping anything but RAM would access it: look first. Clips @len. */
+static bool host_is_ram(TrnDevice *d, uint64_t addr, hwaddr *len, bool write)
+{
+    MemoryRegion *mr;
+    hwaddr xlat;
+
+    RCU_READ_LOCK_GUARD();
+    mr = address_space_translate(d->dma_as, addr, &xlat, len, write,
+                                 MEMTXATTRS_UNSPECIFIED);
+    return memory_access_is_direct(mr, write, MEMTXATTRS_UNSPECIFIED);
+}
+
 static uint8_t *host_iommu_ptr(TrnDevice *d, uint64_t addr, uint64_t *len,
                                bool write)
 {
     TrnHostMap m = { .len = *len, .write = write };
-    MemoryRegion *mr;
-    hwaddr xlat;
 
-    if (d->host_map->len >= MAPS_MAX) {
+    if (d->host_map->len >= MAPS_MAX ||
+        !host_is_ram(d, addr, &m.len, write)) {
         return NULL;
-    }
-    /* Mapping anything but RAM would access it: look first. */
-    WITH_RCU_READ_LOCK_GUARD() {
-        mr = address_space_translate(d->dma_as, addr, &xlat, &m.len, write,
-                                     MEMTXATTRS_UNSPECIFIED);
-        if (!memory_access_is_direct(mr, write, MEMTXATTRS_UNSPECIFIED)) {
-            return NULL;
-        }
     }
     m.ptr = address_space_map(d->dma_as, addr, &m.len, write,
                               MEMTXATTRS_UNSPECIFIED);
@@ -198,6 +208,9 @@ uint8_t *trn_host_ptr(TrnDevice *d, uint64_t addr, uint64_t *len, bool write,
                       TrnHostRegion **region)
 {
     *region = NULL;
+    if (unlikely(d->gone)) {
+        return NULL;
+    }
     return d->host_iommu ? host_iommu_ptr(d, addr, len, write) :
                            host_region_ptr(d, addr, len, write, region);
 }
@@ -228,13 +241,15 @@ void trn_host_dirty(TrnHostRegion *r, const uint8_t *ptr, uint64_t len)
 
 bool trn_host_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len)
 {
-    return address_space_read(d->dma_as, addr, MEMTXATTRS_UNSPECIFIED, buf,
+    return !d->gone &&
+           address_space_read(d->dma_as, addr, MEMTXATTRS_UNSPECIFIED, buf,
                               len) == MEMTX_OK;
 }
 
 bool trn_host_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len)
 {
-    return address_space_write(d->dma_as, addr, MEMTXATTRS_UNSPECIFIED, buf,
+    return !d->gone &&
+           address_space_write(d->dma_as, addr, MEMTXATTRS_UNSPECIFIED, buf,
                                len) == MEMTX_OK;
 }
 
@@ -245,6 +260,9 @@ bool trn_host_or32(TrnDevice *d, uint64_t addr, uint32_t bits)
     TrnHostRegion *r;
     uint32_t *p;
 
+    if (d->gone) {
+        return false;
+    }
     p = (uint32_t *)host_region_ptr(d, addr, &direct, true, &r);
     if (p && direct == sizeof(uint32_t) &&
         QEMU_PTR_IS_ALIGNED(p, sizeof(uint32_t))) {
@@ -253,6 +271,9 @@ bool trn_host_or32(TrnDevice *d, uint64_t addr, uint32_t bits)
         return true;
     }
 
+    if (!host_is_ram(d, addr, &len, true)) {
+        return false;
+    }
     p = address_space_map(d->dma_as, addr, &len, true, MEMTXATTRS_UNSPECIFIED);
     if (!p) {
         return false;

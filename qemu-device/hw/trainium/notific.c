@@ -165,6 +165,9 @@ bool trn_notific_post(TrnDevice *d, TrnNotific *n, unsigned ring,
     ok = trn_notific_valid(r) && trn_notific_memory(d, addr) &&
          trn_axi_write(d, addr, buf, sizeof(buf));
     trace_trn_notific_post(d->routing_id, addr, word0, entry[1], ok);
+    if (!n->used) {
+        return ok;              /* the write was a reset */
+    }
     if (!ok) {
         n->dropped++;
         r->lost = true;

@@ -144,16 +144,23 @@ static bool trn_init_pcie(TrnDevice *d, Error **errp)
                          errp) >= 0;
 }
 
+/*
+ * The chip leaves, perhaps in the middle of its own DMA: everything stops now,
+ * and what the DMA still works with stays until the object is finalized.
+ */
 static void trn_exit(PCIDevice *pdev)
 {
     TrnDevice *d = TRAINIUM(pdev);
 
+    d->gone = true;
     trn_fault_exit(d);
+    if (d->exec) {
+        trn_udma_reset_all(d);
+    }
     trn_exec_exit(d);
     trn_host_exit(d);
     trn_fw_exit(d);
     trn_ext_exit(d);
-    trn_udma_exit(d);
     trn_axi_exit_bars(d);
     if (pdev->exp.aer_cap) {
         pcie_aer_exit(pdev);
@@ -191,9 +198,15 @@ static void trn_instance_init(Object *obj)
 
 static void trn_instance_finalize(Object *obj)
 {
-    trn_fault_finalize(TRAINIUM(obj));
+    TrnDevice *d = TRAINIUM(obj);
+
+    trn_exec_finalize(d);
+    trn_fault_finalize(d);
+    trn_fw_finalize(d);
+    trn_udma_finalize(d);
+    trn_host_finalize(d);
     /* Here, not in exit: until now the memory map may have used it. */
-    trn_hbm_exit(TRAINIUM(obj));
+    trn_hbm_exit(d);
 }
 
 /* --- migration --- */

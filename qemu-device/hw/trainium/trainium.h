@@ -15,7 +15,9 @@
  *   fw.c         MISC RAM, boot, reset handshake
  *   fw-mbox.c    firmware messages
  *   fw-props.c   telemetry and fault properties of the firmware
- *   fault.c      faults on demand: DMA, engines, registers, interrupts, removal
+ *   fault.c      faults on demand: registers, interrupts, removal
+ *   fault-dma.c  faults on demand: packets, memory errors, engines that hang
+ *   fault-window.c  a way to them for tests in the guest
  *   tpb.c        NeuronCore and TOP_SP windows: SBUF, events, semaphores,
  *                activity counters
  *   notific.c    notification rings
@@ -55,7 +57,7 @@ typedef struct TrnEngine TrnEngine;         /* udma.h */
 typedef struct TrnExec TrnExec;             /* udma.h */
 typedef struct TrnHostRegion TrnHostRegion; /* host.c */
 typedef struct TrnFw TrnFw;                 /* fw.h */
-typedef struct TrnFault TrnFault;           /* fault.c */
+typedef struct TrnFault TrnFault;           /* fault.h */
 
 /* Backing store: shared, lazily committed memory (hbm.c). */
 typedef struct TrnStore {
@@ -188,7 +190,7 @@ struct TrnDevice {
     TrnFault *fault;
     bool fault_dma;             /* packets have to be asked about */
     bool fault_window;          /* registers have to be */
-    bool gone;                  /* surprise removal: not on the bus */
+    bool gone;                  /* removed, on demand (fault.c) or in fact */
 
     /* extension BAR */
     uint64_t pending_addr;
@@ -235,6 +237,7 @@ extern const TrnBlock trn_fw_block;         /* MISC RAM */
 /* host.c; addresses are bus addresses, as the IOMMU sees them */
 bool trn_host_init(TrnDevice *d, Error **errp);
 void trn_host_exit(TrnDevice *d);
+void trn_host_finalize(TrnDevice *d);
 /*
  * Pointer to guest RAM, or NULL: not RAM, no access, bus mastering off. @len
  * is clipped to what is contiguous. Valid until trn_host_release() or until
@@ -250,7 +253,7 @@ void trn_host_release(TrnDevice *d);
 uint64_t trn_host_window(TrnDevice *d, uint64_t addr);
 bool trn_host_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len);
 bool trn_host_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len);
-/* Atomic OR of an aligned little-endian word. */
+/* Atomic OR of an aligned little-endian word in RAM */
 bool trn_host_or32(TrnDevice *d, uint64_t addr, uint32_t bits);
 
 /* copy.c; areas that do not overlap */
@@ -276,7 +279,7 @@ extern const VMStateInfo vmstate_info_trn_store;
 
 /* udma.c, udma-exec.c, iofic.c: see udma.h; the vmstate is of TrnEngine */
 void trn_udma_init(TrnDevice *d);
-void trn_udma_exit(TrnDevice *d);
+void trn_udma_finalize(TrnDevice *d);
 void trn_udma_reset_engine(TrnDevice *d, unsigned engine);  /* as the firmware does */
 void trn_udma_reset_all(TrnDevice *d);
 uint32_t trn_udma_read(TrnDevice *d, unsigned engine, uint32_t offset);
@@ -293,6 +296,7 @@ void trn_ext_event(TrnDevice *d, unsigned engine, unsigned slot);
 /* fw.c; the vmstate is of TrnFw */
 bool trn_fw_init(TrnDevice *d, Error **errp);   /* routing id and serial, too */
 void trn_fw_exit(TrnDevice *d);
+void trn_fw_finalize(TrnDevice *d);
 void trn_fw_reset(TrnDevice *d);            /* cold reset: firmware boots again */
 uint32_t trn_fw_read(TrnDevice *d, unsigned index, uint32_t offset);
 void trn_fw_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value);

@@ -179,6 +179,7 @@ static bool comp_write(TrnEngine *e, unsigned q, TrnSide side, unsigned n,
 {
     TrnRing *r = trn_ring(e, q, side);
     bool write = r->comp_cfg & TRN_UDMA_Q_COMP_CFG_RING;
+    uint32_t epoch = e->epoch;
     unsigned i;
 
     for (i = 0; i < n; i++) {
@@ -197,6 +198,10 @@ static bool comp_write(TrnEngine *e, unsigned q, TrnSide side, unsigned n,
                 trn_udma_error(e, side, side == TRN_M2S ?
                                TRN_M2S_ERR_COMP_AXI_RESP :
                                TRN_S2M_ERR_COMP_AXI_RESP)) {
+                return false;
+            }
+            /* The write, or its interrupt, may have been a reset. */
+            if (e->epoch != epoch) {
                 return false;
             }
         }
@@ -254,6 +259,8 @@ void trn_packet_interrupt(TrnEngine *e, unsigned q, const TrnPacket *p)
 
 bool trn_packet_retire(TrnEngine *e, unsigned q, const TrnPacket *p, bool error)
 {
+    uint32_t epoch = e->epoch;
+
     trace_trn_exec_packet(e->dev->routing_id, e->id, q, e->q[q].m2s.head,
                           p->m2s_descs, p->s2m_descs, p->bytes);
     trn_ring_advance(&e->q[q].m2s, p->m2s_descs);
@@ -261,16 +268,20 @@ bool trn_packet_retire(TrnEngine *e, unsigned q, const TrnPacket *p, bool error)
     if (unlikely(trn_notific_enabled(&e->notific, 0))) {
         dma_trace(e, q, p->bytes, error);
     }
-    return comp_write(e, q, TRN_S2M, p->s2m_descs, p->bytes, error) &&
+    return e->epoch == epoch &&
+           comp_write(e, q, TRN_S2M, p->s2m_descs, p->bytes, error) &&
            comp_write(e, q, TRN_M2S, p->m2s_descs, p->bytes, error);
 }
 
 bool trn_packet_causes(TrnEngine *e, const TrnPacket *p)
 {
+    uint32_t epoch = e->epoch;
     TrnSide side;
 
     for (side = TRN_M2S; side <= TRN_S2M; side++) {
-        if (p->cause[side] && trn_udma_error(e, side, p->cause[side])) {
+        /* The interrupt of an error that does not abort may be a reset. */
+        if (p->cause[side] && (trn_udma_error(e, side, p->cause[side]) ||
+                               e->epoch != epoch)) {
             return false;
         }
     }
@@ -339,6 +350,9 @@ static TrnSpanKind packet_indirect(TrnExec *x, TrnEngine *e, TrnPacket *p)
                 trn_packet_fault(p, TRN_M2S);
                 return TRN_SPAN_BAD;
             }
+            if (e->epoch != epoch) {
+                break;
+            }
             if (!trn_indirect_write(e->dev, &dst, x->bounce, len)) {
                 trn_packet_fault(p, TRN_S2M);
                 return TRN_SPAN_BAD;
@@ -403,11 +417,15 @@ static Outcome packet_run_faulty(TrnExec *x, TrnEngine *e, unsigned q,
                                  bool *indirect)
 {
     TrnPacket *p = &x->packet;
+    uint32_t epoch = e->epoch;
     TrnFaultDma fault;
     Outcome out;
 
     run_flush(x);
     fault = trn_fault_packet(e, q, p);
+    if (e->epoch != epoch) {
+        return STOP;
+    }
     if (fault == TRN_FAULT_ABORT) {
         return trn_packet_fail(e, q, p) ? DONE : STOP;
     }
@@ -646,7 +664,7 @@ static void exec_slice(TrnExec *x)
         exec_schedule(x, queue_estimate(&d->engine[engine], q));
     } else if (more) {
         exec_go_on(x);
-    } else {
+    } else if (x->busy_since) {     /* no reset meanwhile */
         x->busy_ns += trn_bench_clock() - x->busy_since;
         x->busy_since = 0;
     }
@@ -662,7 +680,7 @@ static void exec_run(TrnExec *x)
     uint64_t ns;
 
     /* What was rung stays rung; the change of run state starts it again. */
-    if (!runstate_is_running()) {
+    if (!runstate_is_running() || x->dev->gone) {
         return;
     }
     if (!x->reorder) {
@@ -678,15 +696,14 @@ static void exec_run(TrnExec *x)
     }
 }
 
-static void exec_bh(void *opaque)
-{
-    exec_run(opaque);
-}
-
-/* As a guarded bottom half does: our own registers are out of reach. */
+/*
+ * As a guarded bottom half does: our own registers are out of reach. DMA may
+ * switch off the power of the chip's own slot: the chip stays until it is over.
+ */
 static void exec_guarded(TrnExec *x, void (*fn)(TrnExec *x))
 {
-    MemReentrancyGuard *guard = &DEVICE(x->dev)->mem_reentrancy_guard;
+    g_autoptr(Object) hold = object_ref(OBJECT(x->dev));
+    MemReentrancyGuard *guard = &DEVICE(hold)->mem_reentrancy_guard;
     bool engaged = guard->engaged_in_io;
 
     guard->engaged_in_io = true;
@@ -694,7 +711,7 @@ static void exec_guarded(TrnExec *x, void (*fn)(TrnExec *x))
     guard->engaged_in_io = engaged;
 }
 
-static void exec_timer(void *opaque)
+static void exec_go(void *opaque)
 {
     exec_guarded(opaque, exec_run);
 }
@@ -751,6 +768,7 @@ void trn_exec_reset(TrnDevice *d)
     memset(x->next_q, 0, sizeof(x->next_q));
     x->next_engine = 0;
     x->busy_since = 0;
+    x->run_len = 0;
     qemu_bh_cancel(x->bh);
     timer_del(x->timer);
     timer_del(x->pause);
@@ -787,9 +805,10 @@ bool trn_exec_init(TrnDevice *d, Error **errp)
 
     x->dev = d;
     x->bounce = g_malloc(BOUNCE_SIZE);
-    x->bh = qemu_bh_new_guarded(exec_bh, x, &DEVICE(d)->mem_reentrancy_guard);
-    x->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, exec_timer, x);
-    x->pause = timer_new_ns(QEMU_CLOCK_REALTIME, exec_timer, x);
+    /* A guard of ours: the bottom half would touch the chip's after the call. */
+    x->bh = qemu_bh_new_guarded(exec_go, x, NULL);
+    x->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, exec_go, x);
+    x->pause = timer_new_ns(QEMU_CLOCK_REALTIME, exec_go, x);
     x->vmstate = qdev_add_vm_change_state_handler(DEVICE(d), exec_run_state, x);
     if (d->reorder_seed) {
         x->reorder = trn_reorder_new(d, d->reorder_seed);
@@ -799,12 +818,19 @@ bool trn_exec_init(TrnDevice *d, Error **errp)
 
 void trn_exec_exit(TrnDevice *d)
 {
+    if (d->exec) {
+        qemu_del_vm_change_state_handler(d->exec->vmstate);
+        trn_exec_reset(d);
+    }
+}
+
+void trn_exec_finalize(TrnDevice *d)
+{
     TrnExec *x = d->exec;
 
     if (!x) {
         return;
     }
-    qemu_del_vm_change_state_handler(x->vmstate);
     qemu_bh_delete(x->bh);
     timer_free(x->timer);
     timer_free(x->pause);

@@ -36,6 +36,7 @@
 #define WINDOW_QUEUE 8          /* of one queue */
 #define WINDOW_BYTES (4u << 20)
 #define STEPS_MAX 64
+#define TAKE_MAX 64             /* packets looked at before the next step */
 #define NOTICED_BYTES 64
 #define PAUSE_SHORT_NS (2 * SCALE_US)
 #define PAUSE_SEEN_NS (100 * SCALE_US)
@@ -63,6 +64,7 @@ struct TrnReorder {
     unsigned next_engine;
     bool seen;                  /* the last step is one to be noticed */
     Flight flight[WINDOW];
+    uint8_t *moving;            /* data of a flight, while a piece is moved */
     TrnPacket packet;
 };
 
@@ -78,7 +80,11 @@ static uint32_t draw(TrnReorder *r, uint32_t n)
 static void flight_free(TrnReorder *r, Flight *f)
 {
     r->bytes -= f->p.bytes;
-    g_clear_pointer(&f->data, g_free);
+    /* A reset by what is just being moved: do_step() frees it. */
+    if (f->data != r->moving) {
+        g_free(f->data);
+    }
+    f->data = NULL;
     f->engine = NULL;
 }
 
@@ -222,10 +228,13 @@ static Take queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
     return TAKEN;
 }
 
-/* Fills the window, one packet of each queue by turns. */
-static void take_in(TrnReorder *r)
+/*
+ * Fills the window, one packet of each queue by turns. Bad packets do not fill
+ * it: true when there may be more of them than are looked at in one go.
+ */
+static bool take_in(TrnReorder *r)
 {
-    unsigned n = r->dev->num_engines;
+    unsigned n = r->dev->num_engines, taken = 0;
     bool any;
 
     do {
@@ -243,6 +252,7 @@ static void take_in(TrnReorder *r)
                     take = queue_take(r, &r->dev->engine[e], q);
                 }
                 any |= take == TAKEN;
+                taken += take == TAKEN;
                 if (take == NOTHING) {
                     r->active_q[e] &= ~(1u << q);
                 }
@@ -252,7 +262,8 @@ static void take_in(TrnReorder *r)
             }
         }
         r->next_engine = (r->next_engine + 1) % n;
-    } while (any);
+    } while (any && taken < TAKE_MAX);
+    return any;
 }
 
 void trn_reorder_kick(TrnReorder *r, TrnEngine *e, unsigned q)
@@ -273,13 +284,16 @@ static uint8_t *seg_data(Flight *f, unsigned n)
     return f->data + at;
 }
 
-/* Reads or writes a piece; false when a side failed, with its cause set. */
+/*
+ * Reads or writes a piece; false when a side failed, with its cause set. The
+ * flight may be no more afterwards: what was accessed may have been a reset.
+ */
 static bool seg_move(TrnDevice *d, Flight *f, unsigned n, bool write)
 {
     TrnSeg seg = f->p.seg[n];
     uint8_t *data = seg_data(f, n);
 
-    while (seg.len) {
+    while (seg.len && f->engine) {
         uint64_t addr = write ? seg.dst : seg.src;
         uint64_t len = seg.len;
         TrnSpanKind kind;
@@ -303,7 +317,7 @@ static bool seg_move(TrnDevice *d, Flight *f, unsigned n, bool write)
                  (write ? trn_indirect_write(d, &t, data, len) :
                           trn_indirect_read(d, &t, data, len));
         }
-        if (!ok) {
+        if (!ok && f->engine) {
             trn_packet_fault(&f->p, write ? TRN_S2M : TRN_M2S);
             return false;
         }
@@ -441,7 +455,6 @@ static unsigned pick_seg(const Flight *f, bool write, unsigned n)
 static void do_step(TrnReorder *r, const Step *s)
 {
     Flight *f = s->f;
-    uint64_t number = f->number;
     unsigned n;
     bool ok;
 
@@ -452,11 +465,13 @@ static void do_step(TrnReorder *r, const Step *s)
     n = pick_seg(f, s->write, draw(r, s->write ?
                                    f->writes_left - f->reads_left :
                                    f->reads_left));
+    r->moving = f->data;
     ok = seg_move(r->dev, f, n, s->write);
-    /* A register may have reset the queue: then this flight is no more. */
-    if (!f->engine || f->number != number) {
+    if (!f->engine) {
+        g_clear_pointer(&r->moving, g_free);
         return;
     }
+    r->moving = NULL;
     if (!ok) {
         flight_failed(r, f);
         return;
@@ -480,10 +495,11 @@ uint64_t trn_reorder_run(TrnReorder *r)
     unsigned n;
 
     do {
-        take_in(r);
+        bool more = take_in(r);
+
         n = allowed_steps(r, steps, false);
         if (!n) {
-            return 0;
+            return more ? 1 + draw(r, PAUSE_SHORT_NS) : 0;
         }
         r->seen = false;
         do_step(r, &steps[draw(r, n)]);

@@ -478,7 +478,7 @@ void trn_udma_init(TrnDevice *d)
     }
 }
 
-void trn_udma_exit(TrnDevice *d)
+void trn_udma_finalize(TrnDevice *d)
 {
     g_clear_pointer(&d->engine, g_free);
 }

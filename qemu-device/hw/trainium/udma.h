@@ -183,6 +183,7 @@ bool trn_indirect_write(TrnDevice *d, const TrnTarget *t, const uint8_t *buf,
 /* udma-exec.c */
 bool trn_exec_init(TrnDevice *d, Error **errp);
 void trn_exec_exit(TrnDevice *d);
+void trn_exec_finalize(TrnDevice *d);
 void trn_exec_reset(TrnDevice *d);
 /* A queue may have become able to run: run a little now, the rest later. */
 void trn_exec_kick(TrnEngine *e, unsigned q);
