@@ -99,7 +99,7 @@ static void test_routing_id(void)
     QDict *r;
 
     r = qtest_qmp(qts, "{ 'execute': 'device_add', 'arguments': { 'driver': "
-                  "'trainium2', 'bus': 'rp', 'routing-id': 64 } }");
+                  "'trainium2', 'bus': 'rp', 'routing-id': 256 } }");
     g_assert(qdict_haskey(r, "error"));
     qobject_unref(r);
     r = qtest_qmp(qts, "{ 'execute': 'device_add', 'arguments': { 'driver': "
@@ -107,7 +107,7 @@ static void test_routing_id(void)
     g_assert(qdict_haskey(r, "error"));
     qobject_unref(r);
     r = qtest_qmp(qts, "{ 'execute': 'device_add', 'arguments': { 'driver': "
-                  "'trainium2', 'bus': 'rp', 'routing-id': 63 } }");
+                  "'trainium2', 'bus': 'rp', 'routing-id': 255 } }");
     g_assert(qdict_haskey(r, "return"));
     qobject_unref(r);
     qtest_quit(qts);

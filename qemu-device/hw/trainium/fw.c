@@ -34,7 +34,7 @@
 #include "fault.h"
 #include "trace.h"
 
-#define TRN_ROUTING_IDS 64
+#define TRN_ROUTING_IDS 256
 #define TRN_POWER_SAMPLE_MS 50
 #define TRN_HEARTBEAT_MS 100
 

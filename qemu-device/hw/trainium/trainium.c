@@ -301,7 +301,7 @@ static void trn_class_init(ObjectClass *oc, void *data)
     object_class_property_set_description(oc, "msix-vectors",
         "MSI-X vectors, 0 to 64 (0: none, drivers poll)");
     object_class_property_set_description(oc, "routing-id",
-        "Number of the chip in its host, 0 to 63 (default: next free one)");
+        "Number of the chip in its host, 0 to 255 (default: next free one)");
     object_class_property_set_description(oc, "serial",
         "Serial number (0: derived from the routing id)");
     object_class_property_set_description(oc, "reorder",
