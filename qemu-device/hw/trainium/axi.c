@@ -23,7 +23,7 @@ static const TrnBlock fis_block = { "fis", trn_fis_read, trn_fis_write };
 static const TrnBlock notific_block = {
     "notific", trn_notific_read, trn_notific_write
 };
-static const TrnBlock sync_block = { "sync", trn_sync_read, trn_sync_write };
+const TrnBlock trn_sync_block = { "sync", trn_sync_read, trn_sync_write };
 static const TrnBlock pe_block = { "pe", trn_pe_read, trn_pe_write };
 const TrnBlock trn_fw_block = { "misc", trn_fw_read, trn_fw_write };
 
@@ -157,7 +157,7 @@ static bool resolve_io_die(TrnTarget *t, unsigned die, uint64_t offset)
     n = (offset - sp0) / sp_pitch;
     offset = (offset - sp0) % sp_pitch;
     return n < per_die && offset < TRN_TOP_SP_SYNC + TRN_SYNC_SIZE &&
-           target_reg(t, &sync_block, TRN_MAX_CORES + die * per_die + n,
+           target_reg(t, &trn_sync_block, TRN_MAX_CORES + die * per_die + n,
                       offset - TRN_TOP_SP_SYNC, TRN_SYNC_SIZE);
 }
 
@@ -168,7 +168,7 @@ static bool resolve_tpb(TrnDevice *d, TrnTarget *t, unsigned core,
         return target_store(t, &d->sbuf, core, TRN_TPB_SBUF_SIZE, offset);
     }
     return offset >= TRN_TPB_SYNC && offset < TRN_TPB_SYNC + TRN_SYNC_SIZE &&
-           target_reg(t, &sync_block, core, offset - TRN_TPB_SYNC,
+           target_reg(t, &trn_sync_block, core, offset - TRN_TPB_SYNC,
                       TRN_SYNC_SIZE);
 }
 
@@ -177,7 +177,7 @@ bool trn_axi_resolve(TrnDevice *d, uint64_t addr, TrnTarget *t)
     unsigned die, se;
     uint64_t offset;
 
-    *t = (TrnTarget) { .stack = -1 };
+    *t = (TrnTarget) { .dev = d, .stack = -1 };
 
     if (addr >> 48) {
         if (addr >> 53 || !(addr & TRN2_AXI_NEIGHBOUR)) {

@@ -8,6 +8,7 @@
 #include "qapi/error.h"
 #include "hw/pci/msix.h"
 #include "fault.h"
+#include "fabric.h"
 #include "fw.h"
 #include "trace.h"
 
@@ -17,6 +18,7 @@ static uint32_t ext_features(TrnDevice *d)
 {
     return (d->msix_vectors ? TRN_EXT_FEAT_MSIX : 0) | TRN_EXT_FEAT_CLOCK |
            TRN_EXT_FEAT_SENSORS | TRN_EXT_FEAT_TIME |
+           (d->fab ? TRN_EXT_FEAT_FABRIC : 0) |
            (trn_fault_has_window(d) ? TRN_EXT_FEAT_FAULT : 0);
 }
 
@@ -29,6 +31,9 @@ static uint64_t ext_read(void *opaque, hwaddr offset, unsigned size)
     }
     if (offset >= TRN_EXT_ROUTE && offset < ROUTE_END) {
         return d->route[(offset - TRN_EXT_ROUTE) / 4];
+    }
+    if (offset >= TRN_EXT_FABRIC) {
+        return trn_fab_read(d, offset - TRN_EXT_FABRIC);
     }
     if (offset >= TRN_EXT_SENSOR_COUNT &&
         offset < TRN_EXT_TEMP(TRN_EXT_MAX_TEMPS)) {
@@ -74,6 +79,10 @@ static void ext_write(void *opaque, hwaddr offset, uint64_t value,
     }
     if (offset >= TRN_EXT_ROUTE && offset < ROUTE_END) {
         d->route[(offset - TRN_EXT_ROUTE) / 4] = value;
+        return;
+    }
+    if (offset >= TRN_EXT_FABRIC) {
+        trn_fab_write(d, offset - TRN_EXT_FABRIC, value);
         return;
     }
     switch (offset) {

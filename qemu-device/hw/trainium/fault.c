@@ -176,6 +176,7 @@ static void gone_set(TrnFault *f, bool gone)
     }
     memory_region_transaction_begin();
     d->gone = gone;
+    trn_fabric_power(d);
     for (i = 0; i < ARRAY_SIZE(f->gone); i++) {
         if (f->gone[i].container) {
             memory_region_set_enabled(&f->gone[i], gone);

@@ -120,6 +120,7 @@ static void trn_fw_device_reset(TrnDevice *d)
     fw->features = 0;
     memset(fw->profile, 0, sizeof(fw->profile));
     fw->device_resets++;
+    trn_fabric_reset(d, false);
 }
 
 /*
@@ -523,7 +524,8 @@ static bool trn_fw_want_routing_id(TrnDevice *d, Error **errp)
         error_setg(errp, "routing-id has to be 0..%u", TRN_ROUTING_IDS - 1);
         return false;
     }
-    if (routing_id_users[d->routing_id]++) {
+    /* The nodes of an UltraServer count from 0 each. */
+    if (routing_id_users[d->routing_id]++ && !d->fab) {
         warn_report("routing-id %u is used by more than one chip",
                     d->routing_id);
     }
@@ -539,7 +541,8 @@ static uint64_t trn_fw_default_serial(TrnDevice *d)
         hi ^= crc32c(0xffffffff, (const uint8_t *)&qemu_uuid,
                      sizeof(qemu_uuid)) & 0xffffff;
     }
-    return (uint64_t)hi << 32 | (0x10000u + d->routing_id);
+    return (uint64_t)hi << 32 |
+           (0x10000u + (d->fab ? d->fabric_id : d->routing_id));
 }
 
 static void trn_fw_assign_ids(void)

@@ -98,6 +98,7 @@ void trn_cold_reset(TrnDevice *d)
     trn_tpb_reset(d);
     trn_fw_reset(d);
     trn_fault_reset(d);
+    trn_fabric_reset(d, true);
 }
 
 static void trn_reset_hold(Object *obj, ResetType type)
@@ -152,6 +153,7 @@ static void trn_exit(PCIDevice *pdev)
 {
     TrnDevice *d = TRAINIUM(pdev);
 
+    trn_fabric_detach(d);
     d->gone = true;
     trn_fault_exit(d);
     if (d->exec) {
@@ -186,6 +188,7 @@ static void trn_realize(PCIDevice *pdev, Error **errp)
         !trn_init_pcie(d, errp) ||
         !trn_host_init(d, errp) ||
         !trn_exec_init(d, errp) ||
+        !trn_fabric_attach(d, errp) ||
         !trn_fw_init(d, errp)) {
         trn_exit(pdev);
     }
@@ -263,6 +266,9 @@ static const Property trn_properties[] = {
     DEFINE_PROP_UINT32("msix-vectors", TrnDevice, msix_vectors, 32),
     DEFINE_PROP_UINT32("routing-id", TrnDevice, routing_id, UINT32_MAX),
     DEFINE_PROP_UINT64("serial", TrnDevice, serial, 0),
+    DEFINE_PROP_LINK("fabric", TrnDevice, fabric, TYPE_NEURON_FABRIC,
+                     TrnFabric *),
+    DEFINE_PROP_UINT32("fabric-id", TrnDevice, fabric_id, UINT32_MAX),
     DEFINE_PROP_UINT64("reorder", TrnDevice, reorder_seed, 0),
     DEFINE_PROP_BOOL("ext", TrnDevice, ext, true),
     DEFINE_PROP_BOOL("bar4", TrnDevice, bar4_present, true),
@@ -304,6 +310,10 @@ static void trn_class_init(ObjectClass *oc, void *data)
         "Number of the chip in its host, 0 to 255 (default: next free one)");
     object_class_property_set_description(oc, "serial",
         "Serial number (0: derived from the routing id)");
+    object_class_property_set_description(oc, "fabric",
+        "Fabric the chip is joined to others by: id of a neuron-fabric object");
+    object_class_property_set_description(oc, "fabric-id",
+        "Number of the chip in its fabric (default: next free one)");
     object_class_property_set_description(oc, "reorder",
         "Seed: run DMA in any order that the barriers allow (0: in order)");
     object_class_property_set_description(oc, "ext",

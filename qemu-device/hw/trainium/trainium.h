@@ -22,6 +22,7 @@
  *                activity counters
  *   notific.c    notification rings
  *   sdma.c       SDMA wrapper and FIS block of an engine
+ *   fabric*.c    the fabric between chips: see fabric.h
  *   bench.c      properties for benchmarks
  *   hmp.c        state of a chip as text: "info pic", engine-state
  */
@@ -58,6 +59,10 @@ typedef struct TrnExec TrnExec;             /* udma.h */
 typedef struct TrnHostRegion TrnHostRegion; /* host.c */
 typedef struct TrnFw TrnFw;                 /* fw.h */
 typedef struct TrnFault TrnFault;           /* fault.h */
+typedef struct TrnFabNode TrnFabNode;       /* fabric.h */
+
+#define TYPE_NEURON_FABRIC "neuron-fabric"
+OBJECT_DECLARE_SIMPLE_TYPE(TrnFabric, NEURON_FABRIC)
 
 /* Backing store: shared, lazily committed memory (hbm.c). */
 typedef struct TrnStore {
@@ -150,6 +155,7 @@ typedef struct TrnBlock {
 
 typedef struct TrnTarget {
     TrnTargetKind kind;
+    TrnDevice *dev;             /* the chip it is in */
     unsigned index;
     uint64_t len;               /* bytes from here to the end of the target */
     uint8_t *ptr;
@@ -192,6 +198,8 @@ struct TrnDevice {
     bool fault_window;          /* registers have to be */
     bool gone;                  /* removed, on demand (fault.c) or in fact */
 
+    TrnFabNode *fab;            /* place in the fabric; NULL: none */
+
     /* extension BAR */
     uint64_t pending_addr;
     uint32_t pending_lo_latch;
@@ -206,6 +214,8 @@ struct TrnDevice {
     uint32_t msix_vectors;      /* 0: no MSI-X */
     uint32_t routing_id;        /* UINT32_MAX: next free one */
     uint64_t serial;            /* 0: derived from routing id */
+    TrnFabric *fabric;          /* NULL: none */
+    uint32_t fabric_id;         /* UINT32_MAX: next free one */
     TrnFwProps fw_props;        /* fw.c owns them, usable before realize */
     uint64_t reorder_seed;      /* 0: in order */
     bool ext;                   /* BAR2 present */
@@ -233,6 +243,7 @@ void trn_axi_exit_bars(TrnDevice *d);
 /* The UDMA register block: DMA never reaches it. */
 extern const TrnBlock trn_udma_block;
 extern const TrnBlock trn_fw_block;         /* MISC RAM */
+extern const TrnBlock trn_sync_block;       /* semaphores and events */
 
 /* host.c; addresses are bus addresses, as the IOMMU sees them */
 bool trn_host_init(TrnDevice *d, Error **errp);
@@ -344,6 +355,14 @@ uint32_t trn_fis_read(TrnDevice *d, unsigned engine, uint32_t offset);
 void trn_fis_write(TrnDevice *d, unsigned engine, uint32_t offset, uint32_t value);
 /* SDMA wrapper, FIS and NOTIFIC registers of the engine to their reset values */
 void trn_sdma_reset_engine(TrnDevice *d, unsigned engine);
+
+/* fabric.c: a chip and its fabric. All do nothing without one. */
+bool trn_fabric_attach(TrnDevice *d, Error **errp);     /* routing id, too */
+void trn_fabric_detach(TrnDevice *d);
+/* @cold: as after power-on */
+void trn_fabric_reset(TrnDevice *d, bool cold);
+/* The chip went from the bus, or came back. */
+void trn_fabric_power(TrnDevice *d);
 
 /* bench.c: read-only properties for benchmarks */
 void trn_bench_class_init(ObjectClass *oc);

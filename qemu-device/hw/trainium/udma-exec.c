@@ -241,6 +241,9 @@ void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
                                     g->stack_bytes_per_us));
         }
     }
+    if (unlikely(p->far)) {
+        end = MAX(end, trn_fabric_account(e, p));
+    }
     e->busy_until_ns = end;
     d->clock_ns = MAX(d->clock_ns, end);
     e->packets++;
@@ -293,6 +296,7 @@ bool trn_packet_fail(TrnEngine *e, unsigned q, TrnPacket *p)
     if ((p->cause[TRN_M2S] & TRN_M2S_ERR_DATA_AXI_RESP) ||
         (p->cause[TRN_S2M] & TRN_S2M_ERR_DATA_AXI_RESP)) {
         trn_udma_axi_error(e, q);
+        trn_fabric_fail(e, p);
     }
     /* If it aborts the engine, the heads stay at the packet. */
     return trn_packet_causes(e, p) && trn_packet_retire(e, q, p, true);
@@ -346,14 +350,17 @@ static TrnSpanKind packet_indirect(TrnExec *x, TrnEngine *e, TrnPacket *p)
                 TRN_SPAN_BAD ||
                 trn_span_get(e, seg.dst, true, &unused, &len, &dst) ==
                 TRN_SPAN_BAD ||
-                !trn_indirect_read(e->dev, &src, x->bounce, len)) {
+                !trn_indirect_read(&src, x->bounce, len)) {
                 trn_packet_fault(p, TRN_M2S);
                 return TRN_SPAN_BAD;
             }
             if (e->epoch != epoch) {
                 break;
             }
-            if (!trn_indirect_write(e->dev, &dst, x->bounce, len)) {
+            /* The read may have unplugged the chip that @dst points into. */
+            if ((p->far && trn_span_get(e, seg.dst, true, &unused, &len,
+                                        &dst) == TRN_SPAN_BAD) ||
+                !trn_indirect_write(&dst, x->bounce, len)) {
                 trn_packet_fault(p, TRN_S2M);
                 return TRN_SPAN_BAD;
             }

@@ -182,6 +182,7 @@ static TrnParse parse_m2s(TrnEngine *e, TrnRingView *v, uint32_t skip,
 
             copy &= is_copy(desc.w1);
             p->write_barrier |= !!(desc.w1 & TRN_META_WRITE_BARRIER);
+            p->far |= !!(desc.addr >> TRN_FAR_SHIFT);
             p->bytes += len;
             if (p->bytes > (cfg_len & TRN_UDMA_CFG_LEN_MASK)) {
                 return packet_bad(p, TRN_M2S, TRN_M2S_ERR_PKT_LEN);
@@ -232,6 +233,7 @@ static TrnParse parse_s2m(TrnEngine *e, TrnRingView *v, uint32_t skip,
         p->s2m_descs++;
         p->s2m_int |= !!(desc.w0 & TRN_DESC_INT);
         p->strong_order |= !!(desc.w0 & TRN_S2M_STRONG_ORDER);
+        p->far |= !!(desc.addr >> TRN_FAR_SHIFT);
         room = MIN(desc.w0 & TRN_DESC_LEN_MASK ?: TRN_DESC_MAX_LEN, left);
         left -= room;
         while (room) {
@@ -266,7 +268,7 @@ TrnParse trn_packet_parse(TrnEngine *e, unsigned q, TrnRingView *m2s,
     p->m2s_descs = p->s2m_descs = p->bytes = 0;
     p->cause[TRN_M2S] = p->cause[TRN_S2M] = 0;
     p->dmb = p->write_barrier = p->strong_order = false;
-    p->m2s_int = p->s2m_int = false;
+    p->m2s_int = p->s2m_int = p->far = false;
     p->num_src = p->num_segs = 0;
     res = parse_m2s(e, m2s, m2s_skip, p);
     /* The barrier is a pause of the queue, and pauses can be masked. */
@@ -289,6 +291,9 @@ static bool engine_reaches_host(const TrnEngine *e)
 TrnSpanKind trn_span_get(TrnEngine *e, uint64_t addr, bool write, TrnSpan *s,
                          uint64_t *len, TrnTarget *t)
 {
+    if (unlikely(addr >> TRN_FAR_SHIFT)) {
+        return trn_fabric_span(e, addr, write, s, len, t);
+    }
     if (!trn_axi_resolve(e->dev, addr, t)) {
         return TRN_SPAN_BAD;
     }
@@ -364,8 +369,7 @@ TrnSpanKind trn_packet_look(TrnEngine *e, TrnPacket *p)
     return worst;
 }
 
-bool trn_indirect_read(TrnDevice *d, const TrnTarget *t, uint8_t *buf,
-                       uint64_t len)
+bool trn_indirect_read(const TrnTarget *t, uint8_t *buf, uint64_t len)
 {
     uint64_t i;
 
@@ -374,17 +378,16 @@ bool trn_indirect_read(TrnDevice *d, const TrnTarget *t, uint8_t *buf,
         memcpy(buf, t->ptr, len);
         return true;
     case TRN_TARGET_HOST:
-        return trn_host_read(d, t->addr, buf, len);
+        return trn_host_read(t->dev, t->addr, buf, len);
     default:
         for (i = 0; i < len; i += 4) {
-            stl_le_p(buf + i, t->block->read(d, t->index, t->addr + i));
+            stl_le_p(buf + i, t->block->read(t->dev, t->index, t->addr + i));
         }
         return true;
     }
 }
 
-bool trn_indirect_write(TrnDevice *d, const TrnTarget *t, const uint8_t *buf,
-                        uint64_t len)
+bool trn_indirect_write(const TrnTarget *t, const uint8_t *buf, uint64_t len)
 {
     uint64_t i;
 
@@ -397,10 +400,10 @@ bool trn_indirect_write(TrnDevice *d, const TrnTarget *t, const uint8_t *buf,
         }
         return true;
     case TRN_TARGET_HOST:
-        return trn_host_write(d, t->addr, buf, len);
+        return trn_host_write(t->dev, t->addr, buf, len);
     default:
         for (i = 0; i < len; i += 4) {
-            t->block->write(d, t->index, t->addr + i, ldl_le_p(buf + i));
+            t->block->write(t->dev, t->index, t->addr + i, ldl_le_p(buf + i));
         }
         return true;
     }

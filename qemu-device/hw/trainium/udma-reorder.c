@@ -288,7 +288,7 @@ static uint8_t *seg_data(Flight *f, unsigned n)
  * Reads or writes a piece; false when a side failed, with its cause set. The
  * flight may be no more afterwards: what was accessed may have been a reset.
  */
-static bool seg_move(TrnDevice *d, Flight *f, unsigned n, bool write)
+static bool seg_move(Flight *f, unsigned n, bool write)
 {
     TrnSeg seg = f->p.seg[n];
     uint8_t *data = seg_data(f, n);
@@ -314,8 +314,8 @@ static bool seg_move(TrnDevice *d, Flight *f, unsigned n, bool write)
             ok = true;
         } else {
             ok = kind != TRN_SPAN_BAD &&
-                 (write ? trn_indirect_write(d, &t, data, len) :
-                          trn_indirect_read(d, &t, data, len));
+                 (write ? trn_indirect_write(&t, data, len) :
+                          trn_indirect_read(&t, data, len));
         }
         if (!ok && f->engine) {
             trn_packet_fault(&f->p, write ? TRN_S2M : TRN_M2S);
@@ -399,6 +399,7 @@ static void flight_failed(TrnReorder *r, Flight *f)
     unsigned q = f->q;
 
     trn_udma_axi_error(e, q);
+    trn_fabric_fail(e, &f->p);
     if (trn_packet_causes(e, &f->p)) {
         f->complete = true;
         queue_retire(r, e, q);
@@ -466,7 +467,7 @@ static void do_step(TrnReorder *r, const Step *s)
                                    f->writes_left - f->reads_left :
                                    f->reads_left));
     r->moving = f->data;
-    ok = seg_move(r->dev, f, n, s->write);
+    ok = seg_move(f, n, s->write);
     if (!f->engine) {
         g_clear_pointer(&r->moving, g_free);
         return;

@@ -96,6 +96,7 @@ typedef struct TrnPacket {
     uint32_t cause[2];
     bool dmb, write_barrier, strong_order;
     bool m2s_int, s2m_int;
+    bool far;                   /* some address leads off the chip */
     unsigned num_src, num_segs;
     struct {
         uint64_t addr;
@@ -175,10 +176,17 @@ static inline void trn_seg_advance(TrnSeg *seg, uint64_t len)
 /* The packet's data could not be read or written. */
 void trn_packet_fault(TrnPacket *p, TrnSide side);
 /* Moves through @buf; registers and other devices may do anything. */
-bool trn_indirect_read(TrnDevice *d, const TrnTarget *t, uint8_t *buf,
-                       uint64_t len);
-bool trn_indirect_write(TrnDevice *d, const TrnTarget *t, const uint8_t *buf,
-                        uint64_t len);
+bool trn_indirect_read(const TrnTarget *t, uint8_t *buf, uint64_t len);
+bool trn_indirect_write(const TrnTarget *t, const uint8_t *buf, uint64_t len);
+
+/* fabric-data.c: addresses from here on lead to other chips */
+#define TRN_FAR_SHIFT 52
+TrnSpanKind trn_fabric_span(TrnEngine *e, uint64_t addr, bool write,
+                            TrnSpan *s, uint64_t *len, TrnTarget *t);
+/* A packet was carried out; returns the model time it takes at least until. */
+uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p);
+/* A packet is dropped, maybe for what trn_fabric_span() said. */
+void trn_fabric_fail(TrnEngine *e, const TrnPacket *p);
 
 /* udma-exec.c */
 bool trn_exec_init(TrnDevice *d, Error **errp);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DMA through the fabric. A descriptor's address leads to another chip when it
+ * has bit 63 (the fabric aperture) or bit 52 (the neighbour node's chip, as
+ * the vendor's driver reads it). What can be reached there is plain memory, by
+ * pointer, and the semaphores and events; by bit 52, HBM and MISC RAM to read.
+ *
+ * A pointer into another chip's memory is never kept: packets look again, and
+ * the executor writes what it has put off before it calls out of the model.
+ */
+#include "qemu/osdep.h"
+#include "fabric.h"
+
+#define NODE_PORT(s) (4 + (s))
+
+/* Says why an access fails; nobody is told before the packet is dropped. */
+static TrnSpanKind span_bad(TrnFabNode *n, unsigned status, uint64_t addr)
+{
+    if (n) {
+        n->regs.failing = status;
+        n->regs.failing_addr = addr;
+    }
+    return TRN_SPAN_BAD;
+}
+
+/* What @t is for DMA of another chip */
+static TrnSpanKind span_target(const TrnTarget *t, TrnSpan *s, uint64_t *len)
+{
+    *len = MIN(*len, t->len);
+    *s = (TrnSpan) { .stack = -1 };
+    if (t->kind == TRN_TARGET_RAM) {
+        s->ptr = t->ptr;
+        s->store = t->store;
+        return TRN_SPAN_DIRECT;
+    }
+    return t->kind == TRN_TARGET_REG && !((t->addr | *len) & 3) ?
+           TRN_SPAN_INDIRECT : TRN_SPAN_BAD;
+}
+
+static TrnSpanKind unicast_span(TrnFabNode *n, uint64_t addr, TrnSpan *s,
+                                uint64_t *len, TrnTarget *t)
+{
+    uint32_t id = addr >> TRN_FABRIC_ID_SHIFT & TRN_FABRIC_ID_MASK;
+    unsigned status = trn_fab_reach(n, id);
+    TrnSpanKind kind;
+
+    if (status != TRN_FAB_ST_OK) {
+        return span_bad(n, status, addr);
+    }
+    /* Never again the fabric: its bits are gone. */
+    if (!trn_axi_resolve(trn_fab_chip(n->fabric, id)->dev,
+                         addr & TRN_FABRIC_ADDR_MASK, t) ||
+        (t->kind == TRN_TARGET_REG && t->block != &trn_sync_block)) {
+        return span_bad(n, TRN_FAB_ST_ADDRESS, addr);
+    }
+    kind = span_target(t, s, len);
+    return kind == TRN_SPAN_BAD ? span_bad(n, TRN_FAB_ST_ADDRESS, addr) :
+                                  kind;
+}
+
+/* Port of inter-node link @s; NULL: none, or it carries nothing */
+static TrnFabPort *neighbour_port(TrnFabNode *n, unsigned s)
+{
+    TrnFabPort *p;
+
+    if (n->fabric->kind != TRN_FAB_KIND_NEURONLINK ||
+        NODE_PORT(s) >= n->num_ports) {
+        return NULL;
+    }
+    p = &n->port[NODE_PORT(s)];
+    return trn_fab_port_usable(p) &&
+           trn_fab_reach(n, p->wire->node->id) == TRN_FAB_ST_OK ? p : NULL;
+}
+
+static TrnSpanKind neighbour_span(TrnFabNode *n, uint64_t addr, bool write,
+                                  TrnSpan *s, uint64_t *len, TrnTarget *t)
+{
+    TrnFabPort *p = neighbour_port(n, t->index);
+
+    if (!p) {
+        return span_bad(n, TRN_FAB_ST_NO_PATH, addr);
+    }
+    if (!trn_axi_resolve(p->wire->node->dev, t->addr, t) ||
+        (t->stack < 0 && (t->block != &trn_fw_block || write))) {
+        return span_bad(n, TRN_FAB_ST_ADDRESS, addr);
+    }
+    return span_target(t, s, len);
+}
+
+TrnSpanKind trn_fabric_span(TrnEngine *e, uint64_t addr, bool write,
+                            TrnSpan *s, uint64_t *len, TrnTarget *t)
+{
+    TrnFabNode *n = e->dev->fab;
+
+    if (!n) {
+        return TRN_SPAN_BAD;
+    }
+    if (!(addr & TRN_FABRIC_AXI)) {
+        return trn_axi_resolve(e->dev, addr, t) &&
+               t->kind == TRN_TARGET_NEIGHBOUR ?
+               neighbour_span(n, addr, write, s, len, t) : TRN_SPAN_BAD;
+    }
+    switch ((addr & TRN_FABRIC_TYPE_MASK) >> TRN_FABRIC_TYPE_SHIFT) {
+    case TRN_FABRIC_UNICAST:
+        return unicast_span(n, addr, s, len, t);
+    default:
+        return span_bad(n, TRN_FAB_ST_BAD_OP, addr);
+    }
+}
+
+/* --- what passed, and what did not --- */
+
+/* Bytes of one side of a packet; returns model time, as trn_fab_carry() */
+static uint64_t side_pass(TrnFabNode *n, uint64_t addr, uint64_t bytes,
+                          bool write)
+{
+    TrnFabPort *p;
+
+    if (addr & TRN_FABRIC_AXI) {
+        TrnFabNode *peer = trn_fab_chip(n->fabric,
+                                        addr >> TRN_FABRIC_ID_SHIFT &
+                                        TRN_FABRIC_ID_MASK);
+
+        return write ? trn_fab_carry(n, peer, bytes) :
+                       trn_fab_carry(peer, n, bytes);
+    }
+    if (addr >> TRN_FAR_SHIFT) {
+        p = neighbour_port(n, (addr & (TRN2_AXI_NEIGHBOUR - 1)) /
+                              TRN2_AXI_NEIGHBOUR_STRIDE);
+        return p ? trn_fab_pass(write ? p : p->wire, bytes) : 0;
+    }
+    return 0;
+}
+
+uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p)
+{
+    TrnFabNode *n = e->dev->fab;
+    uint64_t end_ns = 0;
+    unsigned i;
+
+    if (!n) {
+        return 0;
+    }
+    n->regs.failing = 0;
+    for (i = 0; i < p->num_segs; i++) {
+        const TrnSeg *seg = &p->seg[i];
+
+        end_ns = MAX(end_ns, side_pass(n, seg->src, seg->len, false));
+        end_ns = MAX(end_ns, side_pass(n, seg->dst, seg->len, true));
+    }
+    trn_fab_settle(n->fabric);
+    return end_ns;
+}
+
+void trn_fabric_fail(TrnEngine *e, const TrnPacket *p)
+{
+    TrnFabNode *n = e->dev->fab;
+    TrnFabRegs *r;
+    TrnFabPort *port;
+    uint32_t id;
+
+    if (!n || !n->regs.failing) {
+        return;
+    }
+    r = &n->regs;
+    r->err_status = TRN_FAB_ERR_VALID | e->id << 8 | r->failing;
+    r->err_addr = r->failing_addr;
+    r->err_count++;
+    id = r->err_addr >> TRN_FABRIC_ID_SHIFT & TRN_FABRIC_ID_MASK;
+    port = trn_fab_stop_port(n, id);
+    if (r->failing == TRN_FAB_ST_PARTITION) {
+        port->count[TRN_PORT_BLOCKED] += trn_fab_packets(p->bytes);
+    } else if (r->failing == TRN_FAB_ST_NO_PATH) {
+        port->count[TRN_PORT_DISCARDS] += trn_fab_packets(p->bytes);
+    }
+    r->failing = 0;
+}
