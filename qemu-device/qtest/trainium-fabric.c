@@ -146,6 +146,21 @@ void tf_copy(TfMachine *m, unsigned chip, uint64_t dst, uint64_t src,
     tq_finish(&m->q[chip]);
 }
 
+/* All 16 queues of both sides, then state normal */
+void tf_recover(TfMachine *m, unsigned chip)
+{
+    TqChip *c = &m->c[chip];
+    unsigned i;
+
+    for (i = 0; i < 16; i++) {
+        tq_ewrite(c, ENGINE, 0x1000 + i * 0x1000 + 0xb0, 0x100);
+        tq_ewrite(c, ENGINE, 0x21000 + i * 0x1000 + 0x64, 0x100);
+    }
+    tq_ewrite(c, ENGINE, 0x204, 1);
+    tq_ewrite(c, ENGINE, 0x20204, 1);
+    tf_init_queue(m, chip);
+}
+
 void tf_copy_fails(TfMachine *m, unsigned chip, uint64_t dst, uint64_t src,
                    uint64_t len, unsigned status, uint64_t addr)
 {
@@ -168,12 +183,5 @@ void tf_copy_fails(TfMachine *m, unsigned chip, uint64_t dst, uint64_t src,
     g_assert(!tq_marker_seen(&m->q[chip]));
     tf_write(c, 0x60, 0);
     g_assert_cmphex(tf_read(c, 0x60), ==, 0);
-    /* all 16 queues of both sides, then state normal */
-    for (i = 0; i < 16; i++) {
-        tq_ewrite(c, ENGINE, 0x1000 + i * 0x1000 + 0xb0, 0x100);
-        tq_ewrite(c, ENGINE, 0x21000 + i * 0x1000 + 0x64, 0x100);
-    }
-    tq_ewrite(c, ENGINE, 0x204, 1);
-    tq_ewrite(c, ENGINE, 0x20204, 1);
-    tf_init_queue(m, chip);
+    tf_recover(m, chip);
 }

@@ -54,6 +54,8 @@ uint64_t tf_unicast(unsigned chip, uint64_t axi);
 /* Copies, and waits until it is done */
 void tf_copy(TfMachine *m, unsigned chip, uint64_t dst, uint64_t src,
              uint64_t len);
+/* An engine that stopped goes on, with a new queue. */
+void tf_recover(TfMachine *m, unsigned chip);
 /* Copies, and waits until the engine has stopped for it; then starts again */
 void tf_copy_fails(TfMachine *m, unsigned chip, uint64_t dst, uint64_t src,
                    uint64_t len, unsigned status, uint64_t addr);

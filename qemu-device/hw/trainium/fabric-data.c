@@ -87,9 +87,37 @@ static TrnSpanKind neighbour_span(TrnFabNode *n, uint64_t addr, bool write,
     return span_target(t, s, len);
 }
 
-TrnSpanKind trn_fabric_span(TrnEngine *e, uint64_t addr, bool write,
-                            TrnSpan *s, uint64_t *len, TrnTarget *t)
+/* Over a group: multicast is written, reduce-read is read. */
+static TrnSpanKind group_span(TrnFabNode *n, const TrnPacket *p, uint64_t addr,
+                              bool write, TrnSpan *s, uint64_t *len,
+                              TrnTarget *t)
 {
+    unsigned status;
+
+    if (write ? !n->fabric->multicast || p->op_type != TRN_META_OP_TYPE_COPY :
+                !n->fabric->reduce) {
+        return span_bad(n, TRN_FAB_ST_BAD_OP, addr);
+    }
+    status = trn_fab_group_look(n, addr, len);
+    if (status != TRN_FAB_ST_OK) {
+        return span_bad(n, status, addr);
+    }
+    *s = (TrnSpan) { .stack = -1 };
+    *t = (TrnTarget) {
+        .kind = TRN_TARGET_GROUP,
+        .dev = n->dev,
+        .addr = addr,
+        .len = *len,
+        .stack = -1,
+    };
+    return TRN_SPAN_INDIRECT;
+}
+
+TrnSpanKind trn_fabric_span(TrnEngine *e, const TrnPacket *p, uint64_t addr,
+                            bool write, TrnSpan *s, uint64_t *len,
+                            TrnTarget *t)
+{
+    unsigned type = (addr & TRN_FABRIC_TYPE_MASK) >> TRN_FABRIC_TYPE_SHIFT;
     TrnFabNode *n = e->dev->fab;
 
     if (!n) {
@@ -100,12 +128,35 @@ TrnSpanKind trn_fabric_span(TrnEngine *e, uint64_t addr, bool write,
                t->kind == TRN_TARGET_NEIGHBOUR ?
                neighbour_span(n, addr, write, s, len, t) : TRN_SPAN_BAD;
     }
-    switch ((addr & TRN_FABRIC_TYPE_MASK) >> TRN_FABRIC_TYPE_SHIFT) {
+    /* What is combined on its way comes by reduce-read, and nothing else. */
+    if (!write && (type == TRN_FABRIC_REDUCE) !=
+        (p->op_type == TRN_META_OP_TYPE_REDUCE)) {
+        return span_bad(n, TRN_FAB_ST_BAD_OP, addr);
+    }
+    switch (type) {
     case TRN_FABRIC_UNICAST:
         return unicast_span(n, addr, s, len, t);
+    case TRN_FABRIC_MULTICAST:
+    case TRN_FABRIC_REDUCE:
+        if (write == (type == TRN_FABRIC_MULTICAST)) {
+            return group_span(n, p, addr, write, s, len, t);
+        }
+        /* fall through */
     default:
         return span_bad(n, TRN_FAB_ST_BAD_OP, addr);
     }
+}
+
+bool trn_fabric_read(const TrnPacket *p, const TrnTarget *t, uint8_t *buf,
+                     uint64_t len)
+{
+    return t->dev->fab && trn_fab_group_reduce(t->dev->fab, t->addr, buf, len,
+                                               p->dtype, p->op);
+}
+
+bool trn_fabric_write(const TrnTarget *t, const uint8_t *buf, uint64_t len)
+{
+    return t->dev->fab && trn_fab_group_store(t->dev->fab, t->addr, buf, len);
 }
 
 /* --- what passed, and what did not --- */
@@ -116,6 +167,9 @@ static uint64_t side_pass(TrnFabNode *n, uint64_t addr, uint64_t bytes,
 {
     TrnFabPort *p;
 
+    if (addr & TRN_FABRIC_AXI && addr & TRN_FABRIC_TYPE_MASK) {
+        return trn_fab_group_carry(n, addr, bytes, write);
+    }
     if (addr & TRN_FABRIC_AXI) {
         TrnFabNode *peer = trn_fab_chip(n->fabric,
                                         addr >> TRN_FABRIC_ID_SHIFT &

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The fabric block of the extension BAR: driver/regs/fabric.h. */
 #include "qemu/osdep.h"
-#include "qemu/log.h"
 #include "qemu/timer.h"
 #include "fabric.h"
 
@@ -192,7 +191,8 @@ static uint32_t identity_read(TrnFabNode *n, uint32_t offset)
     case TRN_FAB_KIND:
         return f->kind;
     case TRN_FAB_CAPS:
-        return 0;
+        return (f->multicast ? TRN_FAB_CAP_MULTICAST : 0) |
+               (f->reduce ? TRN_FAB_CAP_REDUCE : 0);
     case TRN_FAB_NUM_PORTS:
         return n->num_ports;
     case TRN_FAB_SELF:
@@ -224,7 +224,7 @@ static uint32_t common_read(TrnFabNode *n, uint32_t offset)
     case TRN_FAB_PORT_EVENT_HI:
         return r->port_event >> 32;
     case TRN_FAB_BROKEN:
-        return UINT32_MAX;
+        return trn_fab_group_broken(n);
     case TRN_FAB_PATH_DST:
         return r->path.dst;
     case TRN_FAB_PATH_STATUS:
@@ -250,7 +250,7 @@ static uint32_t common_read(TrnFabNode *n, uint32_t offset)
     case TRN_FAB_ERR_COUNT:
         return r->err_count;
     default:
-        return 0;
+        return trn_fab_group_read(n, offset);
     }
 }
 
@@ -277,8 +277,7 @@ static void common_write(TrnFabNode *n, uint32_t offset, uint32_t value)
         r->err_addr = 0;
         break;
     default:
-        qemu_log_mask(LOG_GUEST_ERROR, "trainium: chip %u: write to 0x%x of "
-                      "the fabric block\n", n->id, offset);
+        trn_fab_group_write(n, offset, value);
     }
 }
 

@@ -280,11 +280,24 @@ typedef struct Load {
     uint64_t packets, bytes;
 } Load;
 
-static void link_pass(TrnFabPort *p, Load l, uint64_t *end_ns)
+/* What is being carried: the counter of its kind, or 0; and its model time */
+typedef struct Trip {
+    unsigned counter;           /* TRN_PORT_MULTICASTS, TRN_PORT_REDUCTIONS */
+    uint64_t end_ns;
+} Trip;
+
+static void link_pass(TrnFabPort *p, Load l, Trip *trip)
 {
     TrnFabPort *peer = p->wire;
     uint64_t rate = port_rate(p);
 
+    if (!l.packets) {
+        return;
+    }
+    if (trip->counter) {
+        p->count[trip->counter] += l.packets;
+        peer->count[trip->counter] += l.packets;
+    }
     p->count[TRN_PORT_TX_BYTES] += l.bytes;
     p->count[TRN_PORT_TX_PACKETS] += l.packets;
     peer->count[TRN_PORT_RX_BYTES] += l.bytes;
@@ -292,8 +305,8 @@ static void link_pass(TrnFabPort *p, Load l, uint64_t *end_ns)
     p->carried += l.bytes;
     if (rate) {
         /* MB/s is bytes a microsecond. */
-        *end_ns = MAX(*end_ns, muldiv64(p->carried, 1000, MIN(rate,
-                                                              UINT32_MAX)));
+        trip->end_ns = MAX(trip->end_ns, muldiv64(p->carried, 1000,
+                                                  MIN(rate, UINT32_MAX)));
     }
     if (unlikely(peer->fault.error_every)) {
         trn_fab_port_errors(peer, l.packets);
@@ -329,7 +342,7 @@ static void load_share(TrnFabNode *n, const Ways *w, Load l, Load *share)
 }
 
 static void carry(TrnFabNode *from, TrnFabNode *to, const uint8_t *dist,
-                  Load l, uint64_t *end_ns)
+                  Load l, Trip *trip)
 {
     Load share[MAX_WAYS];
     unsigned i, k, end;
@@ -348,31 +361,131 @@ static void carry(TrnFabNode *from, TrnFabNode *to, const uint8_t *dist,
 
         end = ways_same(&w, i);
         for (k = i; k < end; k++) {
-            if (share[k].packets) {
-                link_pass(w.port[k], share[k], end_ns);
-            }
+            link_pass(w.port[k], share[k], trip);
             sum.packets += share[k].packets;
             sum.bytes += share[k].bytes;
         }
-        carry(w.port[i]->wire->node, to, dist, sum, end_ns);
+        carry(w.port[i]->wire->node, to, dist, sum, trip);
     }
 }
 
 uint64_t trn_fab_pass(TrnFabPort *p, uint64_t bytes)
 {
-    uint64_t end_ns = 0;
+    Trip trip = {};
 
-    link_pass(p, (Load) { trn_fab_packets(bytes), bytes }, &end_ns);
-    return end_ns;
+    link_pass(p, (Load) { trn_fab_packets(bytes), bytes }, &trip);
+    return trip.end_ns;
 }
 
 uint64_t trn_fab_carry(TrnFabNode *from, TrnFabNode *to, uint64_t bytes)
 {
     Load l = { trn_fab_packets(bytes), bytes };
-    uint64_t end_ns = 0;
+    Trip trip = {};
 
     if (trn_fab_links(from, to) != TRN_FAB_NO_DIST) {
-        carry(from, to, distances(to), l, &end_ns);
+        carry(from, to, distances(to), l, &trip);
     }
-    return end_ns;
+    return trip.end_ns;
+}
+
+/* Usable ports of the switch to the chip */
+static void ways_down(TrnFabNode *sw, TrnFabNode *chip, Ways *w)
+{
+    unsigned i;
+
+    w->n = 0;
+    w->rate = 0;
+    for (i = 0; i < chip->num_ports; i++) {
+        TrnFabPort *p = chip->port[i].wire;
+
+        if (p && p->node == sw) {
+            way_add(w, p);
+        }
+    }
+}
+
+/* Passes over the links between switch and chip, in either direction. */
+static void switch_pass(TrnFabNode *sw, TrnFabNode *chip, Load l, bool up,
+                        Trip *trip)
+{
+    Load share[MAX_WAYS];
+    unsigned i;
+    Ways w;
+
+    ways_down(sw, chip, &w);
+    if (!w.n) {
+        return;
+    }
+    load_share(sw, &w, l, share);
+    for (i = 0; i < w.n; i++) {
+        link_pass(up ? w.port[i]->wire : w.port[i], share[i], trip);
+    }
+}
+
+/* Ports of @n to switches that all members are joined to */
+static void ways_common(TrnFabNode *n, TrnFabNode **member, unsigned k,
+                        Ways *w)
+{
+    unsigned i, m;
+    Ways down;
+
+    w->n = 0;
+    w->rate = 0;
+    for (i = 0; i < n->num_ports; i++) {
+        TrnFabPort *p = &n->port[i];
+
+        if (!p->wire || !p->wire->node->is_switch) {
+            continue;
+        }
+        for (m = 0; m < k; m++) {
+            ways_down(p->wire->node, member[m], &down);
+            if (!down.n) {
+                break;
+            }
+        }
+        if (m == k) {
+            way_add(w, p);
+        }
+    }
+}
+
+uint64_t trn_fab_carry_group(TrnFabNode *n, TrnFabNode **member, unsigned k,
+                             uint64_t bytes, bool store)
+{
+    Load l = { trn_fab_packets(bytes), bytes };
+    Trip trip = { store ? TRN_PORT_MULTICASTS : TRN_PORT_REDUCTIONS };
+    Load share[MAX_WAYS];
+    unsigned i, j, m, end;
+    Ways w = {};
+
+    if (n->fabric->kind == TRN_FAB_KIND_NVLINK) {
+        ways_common(n, member, k, &w);
+    }
+    if (!w.n) {
+        /* Nothing in between that copies or combines: one by one */
+        for (m = 0; m < k; m++) {
+            TrnFabNode *from = store ? n : member[m];
+            TrnFabNode *to = store ? member[m] : n;
+
+            if (trn_fab_links(from, to) != TRN_FAB_NO_DIST) {
+                carry(from, to, distances(to), l, &trip);
+            }
+        }
+        return trip.end_ns;
+    }
+    load_share(n, &w, l, share);
+    for (i = 0; i < w.n; i = end) {
+        Load sum = {};
+
+        end = ways_same(&w, i);
+        for (j = i; j < end; j++) {
+            link_pass(store ? w.port[j] : w.port[j]->wire, share[j], &trip);
+            sum.packets += share[j].packets;
+            sum.bytes += share[j].bytes;
+        }
+        for (m = 0; m < k; m++) {
+            switch_pass(w.port[i]->wire->node, member[m], sum, !store, &trip);
+        }
+    }
+    return trip.end_ns;
 }

@@ -94,6 +94,7 @@ void trn_fab_settle(TrnFabric *f)
     if (f->routes_changed) {
         f->routes_changed = false;
         trn_fab_routes_forget(f);
+        trn_fab_groups_check(f);
     }
 }
 
@@ -240,6 +241,7 @@ void trn_fabric_detach(TrnDevice *d)
     if (!--n->fabric->num_attached) {
         migrate_del_blocker(&n->fabric->blocker);
     }
+    trn_fab_groups_quit(n);
     trn_fab_node_update(n);
     trn_fab_settle(n->fabric);
 }
@@ -247,6 +249,7 @@ void trn_fabric_detach(TrnDevice *d)
 void trn_fabric_power(TrnDevice *d)
 {
     if (d->fab) {
+        trn_fab_groups_quit(d->fab);
         trn_fab_node_update(d->fab);
         trn_fab_settle(d->fab->fabric);
     }
@@ -260,6 +263,7 @@ void trn_fabric_reset(TrnDevice *d, bool cold)
     if (!n) {
         return;
     }
+    trn_fab_groups_quit(n);
     n->resetting = true;
     trn_fab_node_update(n);
     n->resetting = false;
@@ -351,6 +355,36 @@ static void number_set(Object *obj, Visitor *v, const char *name,
     *(uint32_t *)((void *)f + numbers[i].offset) = value;
 }
 
+static bool multicast_get(Object *obj, Error **errp)
+{
+    return NEURON_FABRIC(obj)->multicast;
+}
+
+static void multicast_set(Object *obj, bool value, Error **errp)
+{
+    TrnFabric *f = NEURON_FABRIC(obj);
+
+    if (!fixed(f, errp)) {
+        f->multicast = value;
+        f->multicast_set = true;
+    }
+}
+
+static bool reduce_get(Object *obj, Error **errp)
+{
+    return NEURON_FABRIC(obj)->reduce;
+}
+
+static void reduce_set(Object *obj, bool value, Error **errp)
+{
+    TrnFabric *f = NEURON_FABRIC(obj);
+
+    if (!fixed(f, errp)) {
+        f->reduce = value;
+        f->reduce_set = true;
+    }
+}
+
 static char *uuid_get(Object *obj, Error **errp)
 {
     return qemu_uuid_unparse_strdup(&NEURON_FABRIC(obj)->uuid);
@@ -421,6 +455,9 @@ static void fabric_complete(UserCreatable *uc, Error **errp)
     if (!f->uuid_set) {
         uuid_default(f);
     }
+    f->multicast |= !f->multicast_set && f->kind == TRN_FAB_KIND_NVLINK;
+    f->reduce |= !f->reduce_set && f->kind == TRN_FAB_KIND_NVLINK;
+    trn_fab_groups_init(f);
     f->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, trn_fab_timer, f);
     f->event_bh = qemu_bh_new(event_bh, f);
     for (i = 0; i < f->num_switches; i++) {
@@ -457,6 +494,7 @@ static void fabric_finalize(Object *obj)
         g_free(f->node);
     }
     if (f->timer) {
+        trn_fab_groups_exit(f);
         timer_free(f->timer);
         qemu_bh_delete(f->event_bh);
     }
@@ -481,6 +519,13 @@ static void fabric_class_init(ObjectClass *oc, void *data)
         object_class_property_set_description(oc, numbers[i].name,
                                               numbers[i].description);
     }
+    object_class_property_add_bool(oc, "multicast", multicast_get,
+                                   multicast_set);
+    object_class_property_set_description(oc, "multicast",
+        "the fabric stores to groups (default: nvlink does)");
+    object_class_property_add_bool(oc, "reduce", reduce_get, reduce_set);
+    object_class_property_set_description(oc, "reduce",
+        "the fabric reduces over groups (default: nvlink does)");
     object_class_property_add_str(oc, "uuid", uuid_get, uuid_set);
     object_class_property_set_description(oc, "uuid",
         "UUID of the domain (default: from the machine's and the object's id)");

@@ -8,6 +8,7 @@
  *   fabric-link.c   state of the links
  *   fabric-route.c  paths, and what passes every port on the way
  *   fabric-data.c   DMA through the fabric
+ *   fabric-group.c  groups: multicast store, reduce-read
  *   fabric-regs.c   the fabric block of the extension BAR
  *   fabric-fault.c  faults on demand
  *
@@ -17,14 +18,18 @@
 #ifndef HW_TRAINIUM_FABRIC_H
 #define HW_TRAINIUM_FABRIC_H
 
+#include "qemu/bitmap.h"
 #include "qemu/uuid.h"
 #include "udma.h"
 #include "regs/fabric.h"
 
 #define TRN_FAB_MAX_CHIPS 144
 #define TRN_FAB_NO_DIST UINT8_MAX
+#define TRN_FAB_GROUPS 1024
+#define TRN_FAB_SLOTS 32
 
 typedef struct TrnFabPort TrnFabPort;
+typedef struct TrnFabGroup TrnFabGroup;     /* fabric-group.c */
 
 /* Faults of a port, or of the link it is an end of */
 typedef struct TrnFabPortFault {
@@ -90,6 +95,11 @@ typedef struct TrnFabRegs {
     /* The access that fails, until it is known that the packet does */
     uint32_t failing;           /* TRN_FAB_ST_*; 0: none */
     uint64_t failing_addr;
+    struct {
+        uint32_t id, arg, result, state, members;
+        uint64_t addr, size;
+    } group;
+    DECLARE_BITMAP(broken, TRN_FAB_GROUPS);     /* not told yet */
     uint32_t hi_latch;
 } TrnFabRegs;
 
@@ -120,6 +130,7 @@ struct TrnFabric {
     unsigned num_nodes, num_switches, servers_per_rack;
     TrnFabNode *node;           /* chips, then switches */
     unsigned num_attached;
+    TrnFabGroup *group;         /* TRN_FAB_GROUPS of them */
     QEMUTimer *timer;
     int64_t timer_at;           /* 0: not running */
     QEMUBH *event_bh;
@@ -187,6 +198,10 @@ uint32_t trn_fab_latency(TrnFabNode *from, TrnFabNode *to);
 uint64_t trn_fab_carry(TrnFabNode *from, TrnFabNode *to, uint64_t bytes);
 /* ... only the link at @p, to its other end */
 uint64_t trn_fab_pass(TrnFabPort *p, uint64_t bytes);
+/* To each of the members, or one combination of what they send */
+uint64_t trn_fab_carry_group(TrnFabNode *n, TrnFabNode **member, unsigned k,
+                             uint64_t bytes, bool store);
+uint64_t trn_fab_packets(uint64_t bytes);
 /* The port where what cannot be delivered stops */
 TrnFabPort *trn_fab_stop_port(TrnFabNode *from, uint32_t id);
 
@@ -198,7 +213,24 @@ void trn_fab_regs_reset(TrnFabNode *chip);
 /* fabric-fault.c: all faults of the object, as its property spells them */
 bool trn_fab_faults_set(TrnFabric *f, const char *text, Error **errp);
 
-/* fabric-data.c */
-uint64_t trn_fab_packets(uint64_t bytes);
+/* fabric-group.c; @addr: as in a descriptor */
+void trn_fab_groups_init(TrnFabric *f);
+void trn_fab_groups_exit(TrnFabric *f);
+/* The chip leaves all groups and destroys its own. */
+void trn_fab_groups_quit(TrnFabNode *n);
+/* Breaks those whose members do not reach each other any more. */
+void trn_fab_groups_check(TrnFabric *f);
+uint32_t trn_fab_group_broken(TrnFabNode *n);
+uint32_t trn_fab_group_read(TrnFabNode *n, uint32_t offset);
+void trn_fab_group_write(TrnFabNode *n, uint32_t offset, uint32_t value);
+/* TRN_FAB_ST_*; clips @len to what all have bound */
+unsigned trn_fab_group_look(TrnFabNode *n, uint64_t addr, uint64_t *len);
+/* False: not possible any more */
+bool trn_fab_group_store(TrnFabNode *n, uint64_t addr, const uint8_t *buf,
+                         uint64_t len);
+bool trn_fab_group_reduce(TrnFabNode *n, uint64_t addr, uint8_t *buf,
+                          uint64_t len, unsigned dtype, unsigned op);
+uint64_t trn_fab_group_carry(TrnFabNode *n, uint64_t addr, uint64_t len,
+                             bool store);
 
 #endif

@@ -23,6 +23,7 @@
  *   notific.c    notification rings
  *   sdma.c       SDMA wrapper and FIS block of an engine
  *   fabric*.c    the fabric between chips: see fabric.h
+ *   reduce.c     arithmetic of reductions
  *   bench.c      properties for benchmarks
  *   hmp.c        state of a chip as text: "info pic", engine-state
  */
@@ -145,6 +146,7 @@ typedef enum TrnTargetKind {
     TRN_TARGET_HOST,            /* guest memory: @addr is the bus address */
     TRN_TARGET_REG,             /* 32-bit registers: @block, @index, @addr = offset */
     TRN_TARGET_NEIGHBOUR,       /* link @index, @addr = AXI address there */
+    TRN_TARGET_GROUP,           /* of the fabric: @addr as in the descriptor */
 } TrnTargetKind;
 
 typedef struct TrnBlock {

@@ -346,11 +346,11 @@ static TrnSpanKind packet_indirect(TrnExec *x, TrnEngine *e, TrnPacket *p)
             TrnTarget src, dst;
             TrnSpan unused;
 
-            if (trn_span_get(e, seg.src, false, &unused, &len, &src) ==
+            if (trn_span_get(e, p, seg.src, false, &unused, &len, &src) ==
                 TRN_SPAN_BAD ||
-                trn_span_get(e, seg.dst, true, &unused, &len, &dst) ==
+                trn_span_get(e, p, seg.dst, true, &unused, &len, &dst) ==
                 TRN_SPAN_BAD ||
-                !trn_indirect_read(&src, x->bounce, len)) {
+                !trn_indirect_read(p, &src, x->bounce, len)) {
                 trn_packet_fault(p, TRN_M2S);
                 return TRN_SPAN_BAD;
             }
@@ -358,9 +358,9 @@ static TrnSpanKind packet_indirect(TrnExec *x, TrnEngine *e, TrnPacket *p)
                 break;
             }
             /* The read may have unplugged the chip that @dst points into. */
-            if ((p->far && trn_span_get(e, seg.dst, true, &unused, &len,
+            if ((p->far && trn_span_get(e, p, seg.dst, true, &unused, &len,
                                         &dst) == TRN_SPAN_BAD) ||
-                !trn_indirect_write(&dst, x->bounce, len)) {
+                !trn_indirect_write(p, &dst, x->bounce, len)) {
                 trn_packet_fault(p, TRN_S2M);
                 return TRN_SPAN_BAD;
             }

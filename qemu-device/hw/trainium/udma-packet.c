@@ -12,7 +12,9 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "trainium.h"
+#include "reduce.h"
 #include "udma.h"
+#include "regs/fabric.h"
 
 #define REG_MAX_LEN 4096
 
@@ -120,14 +122,63 @@ static uint32_t m2s_reg(const TrnEngine *e, uint32_t offset)
     return e->m2s_regs[(offset - TRN_UDMA_M2S_AXI) / 4];
 }
 
-/* The only operation is the plain copy: no CRC, no swap, no computing. */
-static bool is_copy(uint32_t meta)
+/*
+ * Operation of a descriptor: a plain copy, without CRC or swap, or one of this
+ * project's own. False when it is none, or another one than those before it.
+ */
+static bool take_op(TrnPacket *p, uint32_t meta)
 {
-    const uint32_t other = MAKE_64BIT_MASK(6, 13);
+    unsigned type = (meta & TRN_META_OP_TYPE_MASK) >> TRN_META_OP_TYPE_SHIFT;
+    unsigned op = (meta & TRN_META_OP_MASK) >> TRN_META_OP_SHIFT;
+    unsigned dtype = (meta & TRN_META_DTYPE_MASK) >> TRN_META_DTYPE_SHIFT;
 
-    return (meta & TRN_META_COPY_SOURCE) && !(meta & other) &&
-           !(meta & TRN_META_OP_TYPE_MASK) &&
-           (meta & TRN_META_OP_MASK) == TRN_META_OP_COPY << TRN_META_OP_SHIFT;
+    if (type == TRN_META_OP_TYPE_COPY) {
+        if (!(meta & TRN_META_COPY_SOURCE) || op != TRN_META_OP_COPY ||
+            (meta & MAKE_64BIT_MASK(6, 13))) {
+            return false;
+        }
+        op = dtype = 0;
+    } else if (type > TRN_META_OP_TYPE_ACCUMULATE ||
+               !(TRN_REDUCE_OPS >> op & 1) ||
+               !(TRN_REDUCE_DTYPES >> dtype & 1) ||
+               (meta & MAKE_64BIT_MASK(8, 11))) {
+        return false;
+    }
+    if (!p->num_src) {
+        p->op_type = type;
+        p->op = op;
+        p->dtype = dtype;
+    }
+    return type == p->op_type && op == p->op && dtype == p->dtype;
+}
+
+/* Bounded, and whole elements: what is more than moving bytes to one place */
+static bool op_allowed(const TrnPacket *p)
+{
+    unsigned i;
+
+    if (likely(!p->op_type && !p->group)) {
+        return true;
+    }
+    if (p->bytes > TRN_DESC_MAX_LEN) {
+        return false;
+    }
+    for (i = 0; p->op_type && i < p->num_segs; i++) {
+        const TrnSeg *s = &p->seg[i];
+
+        if ((s->src | s->dst | s->len) % TRN_REDUCE_ALIGN) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void take_addr(TrnPacket *p, uint64_t addr)
+{
+    if (unlikely(addr >> TRN_FAR_SHIFT)) {
+        p->far = true;
+        p->group |= addr & TRN_FABRIC_AXI && addr & TRN_FABRIC_TYPE_MASK;
+    }
 }
 
 static TrnParse packet_bad(TrnPacket *p, TrnSide side, uint32_t cause)
@@ -148,7 +199,7 @@ static TrnParse parse_m2s(TrnEngine *e, TrnRingView *v, uint32_t skip,
     uint32_t max_descs = m2s_reg(e, TRN_UDMA_M2S_DESC_PREF_CFG_2) &
                          TRN_UDMA_PREF2_MAX_DESCS_MASK;
     uint32_t index = ring_index(r, skip);
-    bool copy = true;
+    bool valid = true;
     Desc desc;
 
     if (!max_descs || max_descs > TRN_UDMA_HW_MAX_PKT_DESCS) {
@@ -180,9 +231,9 @@ static TrnParse parse_m2s(TrnEngine *e, TrnRingView *v, uint32_t skip,
         if (!(desc.w0 & (TRN_M2S_META | TRN_M2S_DUMMY))) {
             uint32_t len = desc.w0 & TRN_DESC_LEN_MASK ?: zero_len;
 
-            copy &= is_copy(desc.w1);
+            valid &= take_op(p, desc.w1);
             p->write_barrier |= !!(desc.w1 & TRN_META_WRITE_BARRIER);
-            p->far |= !!(desc.addr >> TRN_FAR_SHIFT);
+            take_addr(p, desc.addr);
             p->bytes += len;
             if (p->bytes > (cfg_len & TRN_UDMA_CFG_LEN_MASK)) {
                 return packet_bad(p, TRN_M2S, TRN_M2S_ERR_PKT_LEN);
@@ -198,7 +249,7 @@ static TrnParse parse_m2s(TrnEngine *e, TrnRingView *v, uint32_t skip,
             index = 0;
         }
     }
-    if (!copy) {
+    if (!valid) {
         return packet_bad(p, TRN_M2S, TRN_M2S_ERR_STREAM_RESP);
     }
     return TRN_PARSE_READY;
@@ -233,7 +284,7 @@ static TrnParse parse_s2m(TrnEngine *e, TrnRingView *v, uint32_t skip,
         p->s2m_descs++;
         p->s2m_int |= !!(desc.w0 & TRN_DESC_INT);
         p->strong_order |= !!(desc.w0 & TRN_S2M_STRONG_ORDER);
-        p->far |= !!(desc.addr >> TRN_FAR_SHIFT);
+        take_addr(p, desc.addr);
         room = MIN(desc.w0 & TRN_DESC_LEN_MASK ?: TRN_DESC_MAX_LEN, left);
         left -= room;
         while (room) {
@@ -268,7 +319,9 @@ TrnParse trn_packet_parse(TrnEngine *e, unsigned q, TrnRingView *m2s,
     p->m2s_descs = p->s2m_descs = p->bytes = 0;
     p->cause[TRN_M2S] = p->cause[TRN_S2M] = 0;
     p->dmb = p->write_barrier = p->strong_order = false;
-    p->m2s_int = p->s2m_int = p->far = false;
+    p->m2s_int = p->s2m_int = p->far = p->group = false;
+    p->op_type = TRN_META_OP_TYPE_COPY;
+    p->op = p->dtype = 0;
     p->num_src = p->num_segs = 0;
     res = parse_m2s(e, m2s, m2s_skip, p);
     /* The barrier is a pause of the queue, and pauses can be masked. */
@@ -276,7 +329,13 @@ TrnParse trn_packet_parse(TrnEngine *e, unsigned q, TrnRingView *m2s,
         TRN_UDMA_Q_RATE_MASK_DMB) {
         p->dmb = false;
     }
-    return res == TRN_PARSE_READY ? parse_s2m(e, s2m, s2m_skip, p) : res;
+    if (res == TRN_PARSE_READY) {
+        res = parse_s2m(e, s2m, s2m_skip, p);
+    }
+    if (res == TRN_PARSE_READY && !op_allowed(p)) {
+        return packet_bad(p, TRN_M2S, TRN_M2S_ERR_STREAM_RESP);
+    }
+    return res;
 }
 
 /* --- addresses --- */
@@ -288,11 +347,12 @@ static bool engine_reaches_host(const TrnEngine *e)
            TRN2_ENGINE_HAS_HOST(e->id % TRN2_ENGINES_PER_SE);
 }
 
-TrnSpanKind trn_span_get(TrnEngine *e, uint64_t addr, bool write, TrnSpan *s,
-                         uint64_t *len, TrnTarget *t)
+static TrnSpanKind span_get(TrnEngine *e, const TrnPacket *p, uint64_t addr,
+                            bool write, TrnSpan *s, uint64_t *len,
+                            TrnTarget *t)
 {
     if (unlikely(addr >> TRN_FAR_SHIFT)) {
-        return trn_fabric_span(e, addr, write, s, len, t);
+        return trn_fabric_span(e, p, addr, write, s, len, t);
     }
     if (!trn_axi_resolve(e->dev, addr, t)) {
         return TRN_SPAN_BAD;
@@ -322,6 +382,23 @@ TrnSpanKind trn_span_get(TrnEngine *e, uint64_t addr, bool write, TrnSpan *s,
     }
 }
 
+TrnSpanKind trn_span_get(TrnEngine *e, const TrnPacket *p, uint64_t addr,
+                         bool write, TrnSpan *s, uint64_t *len, TrnTarget *t)
+{
+    TrnSpanKind kind = span_get(e, p, addr, write, s, len, t);
+
+    if (likely(!p->op_type) || kind == TRN_SPAN_BAD) {
+        return kind;
+    }
+    /* Memory is combined with memory; reductions only come from a group. */
+    if (t->kind == TRN_TARGET_REG ||
+        (!write && p->op_type == TRN_META_OP_TYPE_REDUCE &&
+         t->kind != TRN_TARGET_GROUP)) {
+        return TRN_SPAN_BAD;
+    }
+    return TRN_SPAN_INDIRECT;
+}
+
 void trn_packet_fault(TrnPacket *p, TrnSide side)
 {
     packet_bad(p, side, side == TRN_M2S ? TRN_M2S_ERR_DATA_AXI_RESP :
@@ -335,12 +412,12 @@ TrnSpanKind trn_piece_get(TrnEngine *e, TrnPacket *p, const TrnSeg *seg,
     TrnTarget t;
 
     *len = seg->len;
-    s = trn_span_get(e, seg->src, false, src, len, &t);
+    s = trn_span_get(e, p, seg->src, false, src, len, &t);
     if (s == TRN_SPAN_BAD) {
         trn_packet_fault(p, TRN_M2S);
         return s;
     }
-    d = trn_span_get(e, seg->dst, true, dst, len, &t);
+    d = trn_span_get(e, p, seg->dst, true, dst, len, &t);
     if (d == TRN_SPAN_BAD) {
         trn_packet_fault(p, TRN_S2M);
     }
@@ -369,7 +446,8 @@ TrnSpanKind trn_packet_look(TrnEngine *e, TrnPacket *p)
     return worst;
 }
 
-bool trn_indirect_read(const TrnTarget *t, uint8_t *buf, uint64_t len)
+bool trn_indirect_read(const TrnPacket *p, const TrnTarget *t, uint8_t *buf,
+                       uint64_t len)
 {
     uint64_t i;
 
@@ -379,6 +457,8 @@ bool trn_indirect_read(const TrnTarget *t, uint8_t *buf, uint64_t len)
         return true;
     case TRN_TARGET_HOST:
         return trn_host_read(t->dev, t->addr, buf, len);
+    case TRN_TARGET_GROUP:
+        return trn_fabric_read(p, t, buf, len);
     default:
         for (i = 0; i < len; i += 4) {
             stl_le_p(buf + i, t->block->read(t->dev, t->index, t->addr + i));
@@ -387,7 +467,7 @@ bool trn_indirect_read(const TrnTarget *t, uint8_t *buf, uint64_t len)
     }
 }
 
-bool trn_indirect_write(const TrnTarget *t, const uint8_t *buf, uint64_t len)
+static bool target_write(const TrnTarget *t, const uint8_t *buf, uint64_t len)
 {
     uint64_t i;
 
@@ -401,10 +481,33 @@ bool trn_indirect_write(const TrnTarget *t, const uint8_t *buf, uint64_t len)
         return true;
     case TRN_TARGET_HOST:
         return trn_host_write(t->dev, t->addr, buf, len);
+    case TRN_TARGET_GROUP:
+        return trn_fabric_write(t, buf, len);
     default:
         for (i = 0; i < len; i += 4) {
             t->block->write(t->dev, t->index, t->addr + i, ldl_le_p(buf + i));
         }
         return true;
     }
+}
+
+/* Combines @buf with what @t holds. */
+static bool target_accumulate(const TrnPacket *p, const TrnTarget *t,
+                              const uint8_t *buf, uint64_t len)
+{
+    g_autofree uint8_t *sum = g_malloc(len);
+    const uint8_t *in[2] = { sum, buf };
+
+    if (!trn_indirect_read(p, t, sum, len)) {
+        return false;
+    }
+    trn_reduce(sum, in, 2, len, p->dtype, p->op);
+    return target_write(t, sum, len);
+}
+
+bool trn_indirect_write(const TrnPacket *p, const TrnTarget *t,
+                        const uint8_t *buf, uint64_t len)
+{
+    return p->op_type == TRN_META_OP_TYPE_ACCUMULATE ?
+           target_accumulate(p, t, buf, len) : target_write(t, buf, len);
 }

@@ -301,7 +301,7 @@ static bool seg_move(Flight *f, unsigned n, bool write)
         TrnSpan s;
         bool ok;
 
-        kind = trn_span_get(f->engine, addr, write, &s, &len, &t);
+        kind = trn_span_get(f->engine, &f->p, addr, write, &s, &len, &t);
         if (kind == TRN_SPAN_DIRECT && t.kind == TRN_TARGET_HOST) {
             if (write) {
                 memcpy(s.ptr, data, len);
@@ -314,8 +314,8 @@ static bool seg_move(Flight *f, unsigned n, bool write)
             ok = true;
         } else {
             ok = kind != TRN_SPAN_BAD &&
-                 (write ? trn_indirect_write(&t, data, len) :
-                          trn_indirect_read(&t, data, len));
+                 (write ? trn_indirect_write(&f->p, &t, data, len) :
+                          trn_indirect_read(&f->p, &t, data, len));
         }
         if (!ok && f->engine) {
             trn_packet_fault(&f->p, write ? TRN_S2M : TRN_M2S);

@@ -97,6 +97,9 @@ typedef struct TrnPacket {
     bool dmb, write_barrier, strong_order;
     bool m2s_int, s2m_int;
     bool far;                   /* some address leads off the chip */
+    bool group;                 /* ... to a group of chips */
+    uint8_t op_type;            /* TRN_META_OP_TYPE_* */
+    uint8_t op, dtype;          /* not for a copy */
     unsigned num_src, num_segs;
     struct {
         uint64_t addr;
@@ -159,9 +162,9 @@ void trn_ring_advance(TrnRing *r, uint32_t n);
 TrnParse trn_packet_parse(TrnEngine *e, unsigned q, TrnRingView *m2s,
                           TrnRingView *s2m, uint32_t m2s_skip,
                           uint32_t s2m_skip, TrnPacket *p);
-/* What data at @addr is; clips @len to the piece that is alike. */
-TrnSpanKind trn_span_get(TrnEngine *e, uint64_t addr, bool write, TrnSpan *s,
-                         uint64_t *len, TrnTarget *t);
+/* What the packet's data at @addr is; clips @len to the piece that is alike. */
+TrnSpanKind trn_span_get(TrnEngine *e, const TrnPacket *p, uint64_t addr,
+                         bool write, TrnSpan *s, uint64_t *len, TrnTarget *t);
 /* What a piece of a packet is; on a fault, sets the packet's cause. */
 TrnSpanKind trn_piece_get(TrnEngine *e, TrnPacket *p, const TrnSeg *seg,
                           TrnSpan *src, TrnSpan *dst, uint64_t *len);
@@ -176,13 +179,20 @@ static inline void trn_seg_advance(TrnSeg *seg, uint64_t len)
 /* The packet's data could not be read or written. */
 void trn_packet_fault(TrnPacket *p, TrnSide side);
 /* Moves through @buf; registers and other devices may do anything. */
-bool trn_indirect_read(const TrnTarget *t, uint8_t *buf, uint64_t len);
-bool trn_indirect_write(const TrnTarget *t, const uint8_t *buf, uint64_t len);
+bool trn_indirect_read(const TrnPacket *p, const TrnTarget *t, uint8_t *buf,
+                       uint64_t len);
+bool trn_indirect_write(const TrnPacket *p, const TrnTarget *t,
+                        const uint8_t *buf, uint64_t len);
 
 /* fabric-data.c: addresses from here on lead to other chips */
 #define TRN_FAR_SHIFT 52
-TrnSpanKind trn_fabric_span(TrnEngine *e, uint64_t addr, bool write,
-                            TrnSpan *s, uint64_t *len, TrnTarget *t);
+TrnSpanKind trn_fabric_span(TrnEngine *e, const TrnPacket *p, uint64_t addr,
+                            bool write, TrnSpan *s, uint64_t *len,
+                            TrnTarget *t);
+/* TRN_TARGET_GROUP */
+bool trn_fabric_read(const TrnPacket *p, const TrnTarget *t, uint8_t *buf,
+                     uint64_t len);
+bool trn_fabric_write(const TrnTarget *t, const uint8_t *buf, uint64_t len);
 /* A packet was carried out; returns the model time it takes at least until. */
 uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p);
 /* A packet is dropped, maybe for what trn_fabric_span() said. */
