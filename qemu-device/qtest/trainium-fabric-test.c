@@ -326,6 +326,367 @@ static void test_torus_detour(void)
     tf_stop(&m);
 }
 
+/* --- two levels of switches --- */
+
+static void test_switches(void)
+{
+    static const unsigned ids[] = { 0, 1, 4, 72, 77, 143 };
+    static const struct {
+        unsigned from, to, links, ports, rate;
+    } paths[] = {
+        { 0, 1, 2, 0x00f, 256000 },     /* same server */
+        { 0, 4, 2, 0x1f0, 320000 },     /* same rack */
+        { 0, 72, 1, 0x600, 128000 },    /* same place of the other rack */
+        { 0, 77, 3, 0x600, 128000 },    /* by way of 72: 5 is not there */
+        { 77, 0, 3, 0x1f0, 128000 },
+        { 4, 1, 2, 0x1f0, 320000 },
+    };
+    static const unsigned chip_of[] = { [0] = 0, [1] = 1, [4] = 2, [72] = 3,
+                                        [77] = 4, [143] = 5 };
+    uint8_t buf[3000];
+    TfMachine m;
+    unsigned i;
+
+    tf_start_ids(&m, ARRAY_SIZE(ids), ids, "kind=neuronswitch", NULL);
+    tq_fill_random(buf, sizeof(buf), 9);
+    g_assert_cmpint(tf_read(&m.c[0], 0x00), ==, 2);
+    g_assert_cmpint(tf_read(&m.c[0], 0x08), ==, 11);
+    g_assert_cmpint(tf_read(&m.c[0], 0x10), ==, 144);
+    /* server 35 of rack 1; its switch, then the rack's */
+    g_assert_cmphex(tf_read(&m.c[5], 0x14), ==, 3 | 35 << 8 | 1 << 20);
+    g_assert_cmphex(tf_port(&m.c[5], 1, 0x0c), ==,
+                    0x80010000 | 35 | (3 * 4 + 1) << 20);
+    g_assert_cmphex(tf_port(&m.c[5], 4, 0x0c), ==,
+                    0x80010000 | 37 | (71 * 5) << 20);
+    g_assert_cmphex(tf_port(&m.c[5], 9, 0x08), ==, 0x80000000 | 71 | 9 << 20);
+    g_assert_cmphex(tf_port(&m.c[5], 9, 0x00), ==, 3 | 8 << 8);
+    for (i = 0; i < ARRAY_SIZE(paths); i++) {
+        TqChip *from = &m.c[chip_of[paths[i].from]];
+        TqChip *to = &m.c[chip_of[paths[i].to]];
+        uint64_t tx = tf_sum(from, TX_BYTES), rx = tf_sum(to, RX_BYTES);
+
+        g_assert_cmpint(tf_path(from, paths[i].to), ==, ST_OK);
+        g_assert_cmphex(tf_read(from, 0x44), ==, paths[i].links << 8);
+        g_assert_cmpint(tf_read(from, 0x48), ==, paths[i].rate);
+        g_assert_cmphex(tf_read64(from, 0x50), ==, paths[i].ports);
+        tq_put(from, tq_hbm(0), buf, sizeof(buf));
+        tf_copy(&m, chip_of[paths[i].from],
+                tf_unicast(paths[i].to, tq_hbm(1) + i * 0x1000), tq_hbm(0),
+                sizeof(buf));
+        tq_check(to, tq_hbm(1) + i * 0x1000, buf, sizeof(buf));
+        g_assert_cmpint(tf_sum(from, TX_BYTES) - tx, ==, sizeof(buf));
+        g_assert_cmpint(tf_sum(to, RX_BYTES) - rx, ==, sizeof(buf));
+    }
+    /* without its server's switch it goes by the rack's */
+    tf_set(&m, "faults", "off=s0");
+    g_assert_cmpint(tf_path(&m.c[0], 1), ==, ST_OK);
+    g_assert_cmphex(tf_read64(&m.c[0], 0x50), ==, 0x1f0);
+    tf_stop(&m);
+}
+
+/* --- nodes of an UltraServer --- */
+
+static uint64_t chip_serial(TqChip *c)
+{
+    return tq_misc_read(c, 0x38) | (uint64_t)tq_misc_read(c, 0x3c) << 32;
+}
+
+static void test_nodes(void)
+{
+    /* device 5 of nodes 0, 1 (left), 2 (diagonal) and 3 (right) */
+    static const unsigned ids[] = { 5, 21, 37, 53 };
+    static const unsigned neighbour[4] = { 3, 1, 1, 3 };    /* by window */
+    uint64_t host, serial;
+    TfMachine m;
+    unsigned s, i;
+
+    tf_start_ids(&m, 4, ids, "kind=neuronlink,nodes=4", NULL);
+    host = TQ_HOST | tq_alloc(&m.c[0], 4096, 4096);
+    for (i = 0; i < 4; i++) {
+        g_assert_cmpint(tq_misc_read(&m.c[i], 0x24), ==, 5);
+        g_assert_cmpint(tf_read(&m.c[i], 0x08), ==, 8);
+        g_assert_cmpint(tf_read(&m.c[i], 0x0c), ==, ids[i]);
+        for (s = 0; s < i; s++) {
+            g_assert_cmphex(chip_serial(&m.c[s]), !=, chip_serial(&m.c[i]));
+        }
+    }
+    for (s = 0; s < 4; s++) {
+        uint64_t window = 0x10000000000000ull + s * 0x4000000000000ull;
+        TqChip *peer = &m.c[neighbour[s]];
+        uint32_t word = 0x1000 + s;
+
+        /* the serial number, as the election reads it */
+        tf_copy(&m, 0, host, window + 0x8006c84038, 8);
+        serial = chip_serial(peer);
+        tq_check(&m.c[0], host, &serial, 8);
+        g_assert_cmpint(tf_count(&m.c[0], 4 + s, RX_BYTES), ==, 8);
+        g_assert_cmpint(tf_count(peer, 4 + s, TX_BYTES), ==, 8);
+        tq_misc_write(peer, 0x180, word);
+        tf_copy(&m, 0, host, window + 0x8006c84180, 4);
+        tq_check(&m.c[0], host, &word, 4);
+        /* HBM, but no register can be written, and none else read */
+        tf_copy(&m, 0, window + tq_hbm(1), host, 4);
+        tq_check(peer, tq_hbm(1), &word, 4);
+        tf_copy_fails(&m, 0, window + 0x8006c84180, host, 4, ST_ADDRESS,
+                      window + 0x8006c84180);
+        tf_copy_fails(&m, 0, host, window + 0x008006800000, 4, ST_ADDRESS,
+                      window + 0x008006800000);
+        tf_copy_fails(&m, 0, host, window + 0x400000000000, 4, ST_ADDRESS,
+                      window + 0x400000000000);
+        tf_copy_fails(&m, 0, host, window + 0x002002701000, 4, ST_ADDRESS,
+                      window + 0x002002701000);
+    }
+    /* one wire cut: that window only; the other way round still works */
+    tf_set(&m, "faults", "pull=5.5");
+    tf_copy_fails(&m, 0, host, 0x14008006c84038, 8, ST_NO_PATH,
+                  0x14008006c84038);
+    tf_copy(&m, 0, host, 0x18008006c84038, 8);
+    g_assert_cmpint(tf_path(&m.c[0], 37), ==, ST_OK);
+    g_assert_cmphex(tf_read(&m.c[0], 0x44), ==, 2 << 8);
+    tf_stop(&m);
+
+    /* one node has no windows */
+    tf_start(&m, 2, "kind=neuronlink", NULL);
+    tf_copy_fails(&m, 0, 0, 0x10008006c84038, 8, ST_NO_PATH, 0x10008006c84038);
+    tf_stop(&m);
+}
+
+/* --- while DMA runs --- */
+
+#define CHUNKS 900
+
+/* Copies of one piece to places one after the other, of chip 1's memory */
+static void start_long(TqQueue *q, TqChip *c, const uint8_t *data)
+{
+    unsigned i;
+
+    tq_put(c, tq_hbm(0), data, 65536);
+    for (i = 0; i < CHUNKS; i++) {
+        tq_pair(q, tf_unicast(1, tq_hbm(1) + i * 65536ull), tq_hbm(0), 65536,
+                0, TQ_BARRIER, 0);
+    }
+    tq_add_marker(q);
+    tq_kick(q);
+}
+
+/* All that was counted is there, and nothing else; every packet or none of it */
+static void test_pull_in_copy(void)
+{
+    g_autofree uint8_t *data = g_malloc(65536), *zero = g_malloc0(65536);
+    unsigned round, i, there;
+
+    tq_fill_random(data, 65536, 5);
+    for (round = 0; round < 3; round++) {
+        uint64_t done;
+        TfMachine m;
+
+        tf_start(&m, 2, "kind=neuronlink", round == 2 ? "reorder=5" : NULL);
+        start_long(&m.q[0], &m.c[0], data);
+        /* what reorders is on the virtual clock */
+        qtest_clock_step(m.qts, 1 + round * 5000);
+        tf_set(&m, "faults", "pull=0.2");
+        for (i = 0; i < 3000 && !tq_marker_seen(&m.q[0]) &&
+             !(tf_read(&m.c[0], 0x60) >> 31); i++) {
+            tq_step(&m.c[0]);
+            g_usleep(100);
+        }
+        done = tf_count(&m.c[0], 2, TX_BYTES);
+        g_test_message("%u of %u pieces", (unsigned)(done >> 16), CHUNKS);
+        g_assert_cmpint(done, ==, tf_count(&m.c[1], 3, RX_BYTES));
+        g_assert_cmpint(done % 65536, ==, 0);
+        for (i = 0, there = 0; i < CHUNKS; i++) {
+            uint64_t at = tq_hbm(1) + i * 65536ull;
+            uint8_t word[8];
+
+            tq_get(&m.c[1], at, word, sizeof(word));
+            there += !memcmp(word, data, sizeof(word));
+            if (round < 2 && i % 41 == 0) {
+                tq_check(&m.c[1], at, i < done >> 16 ? data : zero, 65536);
+            }
+        }
+        g_assert_cmpint(there, ==, done >> 16);
+        if (!tq_marker_seen(&m.q[0])) {
+            g_assert_cmphex(tf_read(&m.c[0], 0x60) & 0xff, ==, ST_NO_PATH);
+            tf_recover(&m, 0);
+        }
+        tf_set(&m, "faults", "");
+        tf_step_us(&m, 11000);
+        tf_copy(&m, 0, tf_unicast(1, 0), tq_hbm(0), 65536);
+        tq_check(&m.c[1], 0, data, 65536);
+        tf_stop(&m);
+    }
+}
+
+/* The slot's power on, then off, as a hotplug driver does it */
+static void plugged(QTestState *qts, TqChip *c)
+{
+    TqChip port = { .qts = qts, .devfn = 3 << 3 };
+
+    tq_cfg_writew(&port, tq_find_cap(&port, 0x10) + 0x18, 0x0100);
+    tq_attach(c, qts, 1, 0, 1);
+    tq_wait_firmware(c);
+}
+
+static void unplug(QTestState *qts, TqChip *c)
+{
+    TqChip port = { .qts = qts, .devfn = 3 << 3 };
+    uint8_t cap = tq_find_cap(&port, 0x10);
+
+    qtest_qmp_device_del_send(qts, "peer");
+    tq_cfg_writew(&port, cap + 0x18, 0x0700);
+    tq_step(c);
+    qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+}
+
+static void test_unplug(void)
+{
+    g_autofree uint8_t *data = g_malloc(65536);
+    QTestState *qts;
+    TqChip c, peer;
+    unsigned i, k;
+
+    tq_fill_random(data, 65536, 6);
+    qts = qtest_initf("-machine q35 -m %u -nodefaults "
+                      "-global ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off "
+                      "-object neuron-fabric,id=f0,kind=nvlink,chips=2 "
+                      "-device pcie-root-port,id=rp,addr=03.0,chassis=1 "
+                      "-device trainium2,id=chip0,addr=04.0,hbm-size=256M,"
+                      "fabric=f0 -device trainium2,id=peer,bus=rp,"
+                      "hbm-size=256M,fabric=f0", TQ_RAM_MB);
+    tq_attach(&c, qts, 0, 4 << 3, 0);
+    tq_wait_firmware(&c);
+    tq_setup_port(qts, 3 << 3, 1);
+    for (i = 0; i < 3; i++) {
+        TqQueue q;
+
+        plugged(qts, &peer);
+        g_assert_cmpint(tf_state(&c, 0), ==, UP);
+        g_assert_cmpint(tf_path(&c, 1), ==, ST_OK);
+        tq_init_engine(&c, 4);
+        tq_init_queue(&q, &c, 4, 0, 1024);
+        tq_copy(&q, tf_unicast(1, 0), 0, 64);
+        tq_finish(&q);
+        start_long(&q, &c, data);
+        unplug(qts, &c);
+        for (k = 0; k < 3000 && !tq_marker_seen(&q) &&
+             !(tf_read(&c, 0x60) >> 31); k++) {
+            tq_step(&c);
+            g_usleep(100);
+        }
+        g_assert_cmpint(tf_path(&c, 1), ==, ST_NO_CHIP);
+        /* its own links to the switches are not concerned */
+        g_assert_cmpint(tf_state(&c, 0), ==, UP);
+        tf_write(&c, 0x60, 0);
+        tq_misc_write(&c, 0x1ec, 1);
+        tq_misc_write(&c, 0x800, 1);
+        tq_step_ms(&c, 35);
+        tq_wait_firmware(&c);
+        qtest_qmp_assert_success(qts, "{'execute': 'device_add', 'arguments': {"
+                                 "'driver': 'trainium2', 'bus': 'rp',"
+                                 "'id': 'peer', 'fabric': 'f0',"
+                                 "'hbm-size': %u}}", 0x10000000u);
+    }
+    /* room for two; then the object is in use */
+    qobject_unref(qtest_qmp_assert_failure_ref(qts, "{'execute': 'device_add',"
+        "'arguments': { 'driver': 'trainium2', 'addr': '5.0', "
+        "'fabric': 'f0' } }"));
+    qtest_quit(qts);
+}
+
+/* --- hostile --- */
+
+/* An operation, more often than not one that there is */
+static uint32_t meta_random(GRand *rand)
+{
+    return 3 | g_rand_int_range(rand, 0, 10) << 4 |
+           g_rand_int_range(rand, 0, 4) << 20 |
+           g_rand_int_range(rand, 0, 4) << 23;
+}
+
+static void test_scribble(void)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(11);
+    static const char *const kinds[] = {
+        "kind=neuronlink,nodes=2", "kind=neuronswitch,multicast=on,reduce=on",
+        "kind=nvlink,chips=6",
+    };
+    unsigned kind, i, k;
+
+    for (kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+        uint8_t buf[512];
+        TfMachine m;
+
+        tf_start(&m, 3, kinds[kind], kind == 1 ? "reorder=3" : NULL);
+        tq_fill_random(buf, sizeof(buf), kind);
+        for (i = 0; i < 60; i++) {
+            TqQueue *q = &m.q[i % 3];
+
+            tf_init_queue(&m, i % 3);
+            for (k = 0; k < 40; k++) {
+                uint64_t a[2];
+                unsigned j;
+
+                for (j = 0; j < 2; j++) {
+                    a[j] = (uint64_t)g_rand_int(rand) << 32 | g_rand_int(rand);
+                    /* most of them near something */
+                    if (g_rand_int_range(rand, 0, 4)) {
+                        a[j] &= 0xf01f8080ffffffff;
+                    }
+                    a[j] |= g_rand_int_range(rand, 0, 3) ? 1ull << 63 : 0;
+                }
+                tq_m2s(q, a[0], g_rand_int_range(rand, 0, 65536),
+                       TQ_FIRST | TQ_LAST,
+                       g_rand_int_range(rand, 0, 3) ? TQ_COPY :
+                       meta_random(rand));
+                tq_s2m(q, a[1], 0, 0);
+            }
+            tq_kick(q);
+            for (k = 0; k < 60; k++) {
+                unsigned off = g_rand_int_range(rand, 0, 3) ?
+                               g_rand_int_range(rand, 0, 0x2800) :
+                               g_rand_int_range(rand, 0, 0x100);
+                uint32_t v = g_rand_int_range(rand, 0, 3) ?
+                             g_rand_int_range(rand, 0, 8) : g_rand_int(rand);
+
+                tf_write(&m.c[k % 3], off & ~3u, v);
+                tf_read(&m.c[k % 3], off & ~3u);
+            }
+            tf_step_us(&m, 500);
+            tf_recover(&m, i % 3);
+        }
+        /* as if nothing had been */
+        qtest_system_reset(m.qts);
+        qtest_outl(m.qts, 0xcf8, 0x80000060);
+        qtest_outl(m.qts, 0xcfc, TQ_ECAM | 1);
+        for (i = 0; i < 3; i++) {
+            m.c[i].heap = TQ_HEAP + i * 0x1000000ull;
+            tq_map(&m.c[i], i);
+        }
+        for (i = 0; i < 3; i++) {
+            tq_wait_firmware(&m.c[i]);
+            tf_init_queue(&m, i);
+        }
+        for (i = 0; i < 3; i++) {
+            unsigned to = (i + 1) % 3;
+
+            tq_put(&m.c[i], 0, buf, sizeof(buf));
+            tf_copy(&m, i, tf_unicast(to, 0x10000), 0, sizeof(buf));
+            tq_check(&m.c[to], 0x10000, buf, sizeof(buf));
+        }
+        tf_stop(&m);
+    }
+}
+
+static void test_migration(void)
+{
+    TfMachine m;
+
+    tf_start(&m, 1, "kind=nvlink", NULL);
+    qobject_unref(qtest_qmp_assert_failure_ref(m.qts, "{ 'execute': 'migrate',"
+        "'arguments': { 'uri': 'exec:cat >/dev/null' } }"));
+    tf_stop(&m);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -336,5 +697,11 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/fabric/reach", test_reach);
     qtest_add_func("trainium/fabric/torus", test_torus);
     qtest_add_func("trainium/fabric/torus-detour", test_torus_detour);
+    qtest_add_func("trainium/fabric/switches", test_switches);
+    qtest_add_func("trainium/fabric/nodes", test_nodes);
+    qtest_add_func("trainium/fabric/pull-in-copy", test_pull_in_copy);
+    qtest_add_func("trainium/fabric/unplug", test_unplug);
+    qtest_add_func("trainium/fabric/scribble", test_scribble);
+    qtest_add_func("trainium/fabric/migration", test_migration);
     return g_test_run();
 }

@@ -15,6 +15,12 @@ void tf_init_queue(TfMachine *m, unsigned chip)
 
 void tf_start(TfMachine *m, unsigned n, const char *fabric, const char *chip)
 {
+    tf_start_ids(m, n, NULL, fabric, chip);
+}
+
+void tf_start_ids(TfMachine *m, unsigned n, const unsigned *ids,
+                  const char *fabric, const char *chip)
+{
     g_autoptr(GString) args = g_string_new(NULL);
     unsigned i;
 
@@ -27,6 +33,9 @@ void tf_start(TfMachine *m, unsigned n, const char *fabric, const char *chip)
                                4 + i / 8, i % 8,
                                i % 8 ? "" : ",multifunction=on",
                                chip ? "," : "", chip ?: "");
+        if (ids) {
+            g_string_append_printf(args, ",fabric-id=%u", ids[i]);
+        }
     }
     *m = (TfMachine) { .qts = qtest_init(args->str), .n = n };
     for (i = 0; i < n; i++) {

@@ -28,6 +28,9 @@ typedef struct TfMachine {
 
 /* Starts it and waits for all firmware; @fabric: e.g. "kind=nvlink,chips=4" */
 void tf_start(TfMachine *m, unsigned n, const char *fabric, const char *chip);
+/* With ids in the fabric, one for each */
+void tf_start_ids(TfMachine *m, unsigned n, const unsigned *ids,
+                  const char *fabric, const char *chip);
 void tf_stop(TfMachine *m);
 /* The queue of each chip anew: after an abort, after a reset */
 void tf_init_queue(TfMachine *m, unsigned chip);
