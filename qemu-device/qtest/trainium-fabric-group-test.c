@@ -389,9 +389,10 @@ static uint64_t reference_int(unsigned dtype, unsigned op, const uint64_t *in,
 static uint64_t reference_float(unsigned dtype, unsigned op,
                                 const uint64_t *in, unsigned n)
 {
-    volatile float v = decode(dtype, in[0]);
+    volatile float v;           /* rounded by every addition, nothing fused */
     unsigned i;
 
+    v = decode(dtype, in[0]);
     for (i = 1; i < n; i++) {
         float x = decode(dtype, in[i]);
 
