@@ -236,7 +236,7 @@ struct trn_device {
 	struct mutex bos_lock;		/* both lists; outside of reservations */
 	struct list_head bos;		/* with a mapping for DMA */
 	struct list_head exports;	/* HBM with a dma-buf */
-	atomic_t share_count;		/* times that a buffer became a shared one */
+	atomic64_t share_count;		/* times that a buffer became a shared one */
 	atomic64_t looks;		/* at jobs in flight, see struct trn_bo */
 
 	/* all queues (trainium_queue.c) */

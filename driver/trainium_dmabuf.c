@@ -245,7 +245,7 @@ static void trn_import_revoked(struct dma_buf_attachment *attach)
 	struct trn_bo *bo = attach->importer_priv;
 
 	WRITE_ONCE(bo->revoked, true);
-	atomic_inc(&to_trn_device(bo->base.dev)->share_count);
+	trn_share_changed(bo);
 	trn_share_in_flight(bo);
 }
 

@@ -51,6 +51,8 @@ struct trn_bo {
 	u32 stack;
 	/** @revoked: imported: the exporter has taken its memory back */
 	bool revoked;
+	/** @shared_at: trn_device.share_count since it is shared, or revoked */
+	u64 shared_at;
 	/** @content_generation: number of device resets when it was zeroed */
 	u64 content_generation;
 
@@ -123,6 +125,7 @@ void trn_exports_revoke(struct trn_device *tdev);
 
 /* trainium_share.c */
 int trn_share_begin(struct trn_bo *bo);
+void trn_share_changed(struct trn_bo *bo);
 int trn_share_in_flight(struct trn_bo *bo);
 
 /* trainium_hostmem.c */

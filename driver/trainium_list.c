@@ -47,7 +47,7 @@ struct trn_list {
 	/** @num_ops: ops of a submit */
 	u32 num_ops;
 	/** @share_count: of the device, when no buffer of the list was shared */
-	int share_count;
+	u64 share_count;
 	/** @bytes: that a submit moves */
 	u64 bytes;
 };
@@ -249,7 +249,7 @@ static u64 trn_list_next(struct trn_list *list, struct trn_ring *ring, bool irq)
 /* Nobody would wait for the fences of a buffer that was shared meanwhile. */
 static bool trn_list_is_shared(struct trn_list *list, struct trn_device *tdev)
 {
-	int count = atomic_read_acquire(&tdev->share_count);
+	u64 count = atomic64_read_acquire(&tdev->share_count);
 	u32 i;
 
 	if (likely(list->share_count == count))

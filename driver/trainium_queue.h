@@ -363,7 +363,8 @@ void trn_queues_forget_bo(struct trn_device *tdev, struct trn_file *tfile, struc
 /* trainium_share.c */
 int trn_shares_add(struct trn_shares *shares, struct trn_bo *bo, bool write, bool may_alloc);
 bool trn_shares_busy(const struct trn_shares *shares, const struct trn_queue *q);
-int trn_shares_deps(const struct trn_shares *shares, const struct trn_queue *q,
+bool trn_shares_stale(const struct trn_refs *refs, struct trn_device *tdev, u64 since);
+int trn_shares_deps(const struct trn_shares *shares, const struct trn_queue *q, s64 deadline,
 		    struct trn_job_dep **deps, u32 *num_deps);
 void trn_shares_publish(const struct trn_shares *shares, struct trn_queue *q, u64 seqno);
 void trn_shares_put(struct trn_shares *shares);

@@ -102,6 +102,27 @@ bool trn_shares_busy(const struct trn_shares *shares, const struct trn_queue *q)
 	return busy;
 }
 
+/**
+ * trn_shares_stale - has a buffer of a job become a shared one?
+ * @refs: of the job; the lock of its queue is held
+ * @tdev: device
+ * @since: trn_device.share_count before they were looked at
+ *
+ * What others share is no matter.
+ */
+bool trn_shares_stale(const struct trn_refs *refs, struct trn_device *tdev, u64 since)
+{
+	u32 i;
+
+	if (likely(atomic64_read(&tdev->share_count) == since))
+		return false;
+	for (i = 0; i < refs->num; i++)
+		if (READ_ONCE(refs->list[i]->flags) & TRN_BO_F_SHARED &&
+		    READ_ONCE(refs->list[i]->shared_at) > since)
+			return true;
+	return false;
+}
+
 static int trn_share_deps(const struct trn_share *share, const struct trn_queue *q,
 			  struct trn_job_dep **deps, u32 *num_deps)
 {
@@ -130,33 +151,43 @@ static int trn_share_deps(const struct trn_share *share, const struct trn_queue 
 	return list ? 0 : -ENOMEM;
 }
 
+static int trn_share_wait(const struct trn_share *share, s64 deadline)
+{
+	s64 now = ktime_get_ns();
+	u64 left = deadline > now ? nsecs_to_jiffies64(deadline - now) : 0;
+	long ret;
+
+	ret = dma_resv_wait_timeout(share->bo->base.resv, dma_resv_usage_rw(share->write), true,
+				    min_t(u64, left, MAX_SCHEDULE_TIMEOUT));
+	return ret < 0 ? ret : ret ? 0 : -ETIME;
+}
+
 /**
  * trn_shares_deps - what a job has to wait for
  * @shares: of the job
  * @q: its queue
+ * @deadline: CLOCK_MONOTONIC
  * @deps: array that grows
  * @num_deps: number of elements
  *
- * Return: 0, -ENOMEM, or -ERESTARTSYS when a signal came while there was too
- * much to wait for.
+ * Return: 0 or -ENOMEM; when there was too much to wait for, -ERESTARTSYS after a
+ * signal and -ETIME after the deadline.
  */
-int trn_shares_deps(const struct trn_shares *shares, const struct trn_queue *q,
+int trn_shares_deps(const struct trn_shares *shares, const struct trn_queue *q, s64 deadline,
 		    struct trn_job_dep **deps, u32 *num_deps)
 {
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < shares->num && ret >= 0; i++) {
+	for (i = 0; i < shares->num && !ret; i++) {
 		const struct trn_share *share = &shares->list[i];
 
 		if (*num_deps < TRN_MAX_DEPS)
 			ret = trn_share_deps(share, q, deps, num_deps);
 		else
-			ret = dma_resv_wait_timeout(share->bo->base.resv,
-						    dma_resv_usage_rw(share->write), true,
-						    MAX_SCHEDULE_TIMEOUT);
+			ret = trn_share_wait(share, deadline);
 	}
-	return min(ret, 0);
+	return ret;
 }
 
 /* Without memory for it the job is waited for: it ends in bounded time. */
@@ -241,6 +272,19 @@ static struct trn_queue **trn_queues_get(struct trn_device *tdev, u32 *num)
 }
 
 /**
+ * trn_share_changed - submits that are on their way look at a buffer again
+ * @bo: the buffer; trn_share_in_flight() follows
+ *
+ * They do so under the queue's lock, which is taken to look for jobs.
+ */
+void trn_share_changed(struct trn_bo *bo)
+{
+	struct trn_device *tdev = to_trn_device(bo->base.dev);
+
+	WRITE_ONCE(bo->shared_at, atomic64_inc_return(&tdev->share_count));
+}
+
+/**
  * trn_share_in_flight - let others wait for the jobs that use a buffer already
  * @bo: the buffer; its reservation is locked
  *
@@ -283,7 +327,6 @@ int trn_share_in_flight(struct trn_bo *bo)
  */
 int trn_share_begin(struct trn_bo *bo)
 {
-	struct trn_device *tdev = to_trn_device(bo->base.dev);
 	int ret;
 
 	if (bo->flags & TRN_BO_F_SHARED)
@@ -292,8 +335,7 @@ int trn_share_begin(struct trn_bo *bo)
 	if (ret)
 		return ret;
 	WRITE_ONCE(bo->flags, bo->flags | TRN_BO_F_SHARED);
-	/* Looked at under the queue's lock, which is taken to look for jobs. */
-	atomic_inc(&tdev->share_count);
+	trn_share_changed(bo);
 	ret = trn_share_in_flight(bo);
 	if (ret)
 		WRITE_ONCE(bo->flags, bo->flags & ~TRN_BO_F_SHARED);

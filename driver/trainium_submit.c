@@ -601,8 +601,7 @@ int trn_submit_queue(struct trn_submit *s, struct trn_job *job)
 	if (ret)
 		goto out;
 	ret = trn_queue_has_slot(q) ? 0 : TRN_SUBMIT_FULL;
-	/* One of the buffers may be a shared one by now. */
-	if (s->file && s->share_count != atomic_read(&q->tdev->share_count))
+	if (s->file && trn_shares_stale(&s->refs, q->tdev, s->share_count))
 		ret = TRN_SUBMIT_SLOW;
 	if (ret)
 		goto unlock;
@@ -641,6 +640,7 @@ int trn_submit_parse(struct trn_submit *s, struct trn_job **job)
 	memset(&s->own, 0, sizeof(s->own));
 	s->bos = &s->own;
 	s->rows = 0;
+	s->share_count = atomic64_read_acquire(&s->q->tdev->share_count);
 	*job = trn_job_new(s->q, s->args->op_count);
 	return *job ? trn_submit_read_ops(s, *job) : -ENOMEM;
 }
@@ -650,10 +650,10 @@ static noinline int trn_submit_deferred(struct trn_submit *s)
 	struct trn_job *job;
 	int ret;
 
-	s->share_count = atomic_read_acquire(&s->q->tdev->share_count);
 	ret = trn_submit_parse(s, &job);
 	if (!ret && s->shares.num)
-		ret = trn_shares_deps(&s->shares, s->q, &s->deps, &s->num_deps);
+		ret = trn_shares_deps(&s->shares, s->q, trn_submit_deadline(s->args), &s->deps,
+				      &s->num_deps);
 	if (!ret)
 		ret = trn_submit_queue(s, job);
 	if (ret)
@@ -722,23 +722,18 @@ static noinline int trn_submit_wait_all(struct trn_submit *s, struct drm_trainiu
  */
 int trn_submit_wait_slot(struct trn_submit *s)
 {
-	bool wait = s->args->flags & TRAINIUM_SUBMIT_WAIT;
+	s64 deadline = trn_submit_deadline(s->args), left;
 	struct trn_queue *q = s->q;
-	s64 left = S64_MAX;
 
 	trn_queue_reap(q);
 	trn_queue_release(q);
 	if (trn_queue_has_slot(q))
 		return 0;
 	trn_queue_arm(q);
-	if (wait) {
-		s64 now = ktime_get_ns();
-
-		if (s->args->deadline_ns <= now)
-			return -ETIME;
-		left = s->args->deadline_ns - now;
-	}
-	left = min_t(s64, left, trn_wait_slice(q));
+	left = ktime_get_ns();
+	if (deadline <= left)
+		return -ETIME;
+	left = min_t(s64, deadline - left, trn_wait_slice(q));
 	left = wait_event_interruptible_hrtimeout(q->wait,
 						  trn_queue_has_slot(q) || READ_ONCE(q->closing),
 						  ns_to_ktime(left));
@@ -801,11 +796,14 @@ static int trn_submit_job(struct trn_submit *s)
 		if (likely(ret <= 0))
 			return ret;
 		trn_submit_again(s);
-		if (ret == TRN_SUBMIT_FULL) {
+		if (ret == TRN_SUBMIT_FULL)
 			ret = trn_submit_wait_slot(s);
-			if (ret)
-				return ret;
-		}
+		else if (signal_pending(current))
+			ret = -ERESTARTSYS;
+		else
+			ret = trn_submit_deadline(s->args) <= (s64)ktime_get_ns() ? -ETIME : 0;
+		if (ret)
+			return ret;
 	}
 }
 

@@ -33,7 +33,7 @@ struct trn_submit {
 	u32 num_out;
 	u32 num_deps;
 	/** @share_count: of the device, before the buffers were looked up */
-	int share_count;
+	u64 share_count;
 	struct trn_shares shares;
 	/** @depends: some fence has not been signalled, or with an error */
 	bool depends;
@@ -100,6 +100,12 @@ static inline void trn_submit_ended(struct trn_submit *s)
 		trn_fence_init(s->fence, q, s->seqno);
 		dma_fence_signal(&s->fence->base);
 	}
+}
+
+/* Until when a submit waits, for the end of the job or to be queued */
+static inline s64 trn_submit_deadline(const struct drm_trainium_submit *args)
+{
+	return args->flags & TRAINIUM_SUBMIT_WAIT ? args->deadline_ns : S64_MAX;
 }
 
 int trn_submit_check(const struct drm_trainium_submit *args);

@@ -310,6 +310,54 @@ static int as_other_user(void *arg)
 	return 0;
 }
 
+/* Makes shared buffers without end. */
+static void share_without_end(void)
+{
+	int fd = trn_open(0), buf;
+	__u32 handle;
+
+	for (;;) {
+		if (trn_bo_create(fd, TRAINIUM_BO_HOST, 0, TRN_PAGE, &handle) ||
+		    trn_export(fd, handle, &buf) || trn_close_handle(fd, handle))
+			_exit(1);
+		close(buf);
+	}
+}
+
+/* What others share does not hold up a job that takes long to be looked through. */
+TEST_F_TIMEOUT(isolation, shares_of_others, 60)
+{
+	static struct drm_trainium_op ops[65536];
+	struct trn_bo bo;
+	unsigned int i;
+	pid_t pid[2];
+	__u32 queue;
+	int fd;
+
+	fd = trn_open(0);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, trn_queue_create(fd, TRAINIUM_STACK_ANY, 0, &queue));
+	ASSERT_EQ(0, trn_host_new(fd, TRN_MIB(1), &bo));
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		ops[i] = trn_op_copy(bo.handle, 0, bo.handle, TRN_PAGE, 64);
+	for (i = 0; i < ARRAY_SIZE(pid); i++) {
+		pid[i] = trn_fork();
+		ASSERT_LE(0, pid[i]);
+		if (!pid[i])
+			share_without_end();
+	}
+	trn_sleep(100 * TRN_MSEC);
+	/* Its deadline is kept, and there is time for many of them until then. */
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(0, trn_run_for(fd, queue, ops, ARRAY_SIZE(ops), trn_limit(5 * TRN_SEC)));
+	for (i = 0; i < ARRAY_SIZE(pid); i++) {
+		ASSERT_EQ(0, kill(pid[i], SIGKILL));
+		EXPECT_EQ(128 + SIGKILL, trn_reap(pid[i], TRN_PATIENCE));
+	}
+	trn_bo_put(fd, &bo);
+	close(fd);
+}
+
 TEST_F(isolation, user_beside_root)
 {
 	char path[64];
