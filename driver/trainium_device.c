@@ -425,6 +425,20 @@ static void trn_device_free_wq(struct drm_device *drm, void *wq)
 }
 
 /**
+ * trn_device_own_wq - let a workqueue live as long as the device has users
+ * @tdev: device
+ * @wq: the workqueue, or NULL without memory
+ *
+ * Files that are open wait for its work, also after an unbind.
+ *
+ * Return: 0 or -ENOMEM; then it is gone.
+ */
+int trn_device_own_wq(struct trn_device *tdev, struct workqueue_struct *wq)
+{
+	return wq ? drmm_add_action_or_reset(&tdev->drm, trn_device_free_wq, wq) : -ENOMEM;
+}
+
+/**
  * trn_device_init - bring a new device up
  * @tdev: device with pdev and hw set
  * @vectors: most interrupt vectors to use, -1 for the driver's choice
@@ -453,9 +467,7 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	tdev->reset_wq = alloc_ordered_workqueue("trainium-reset/%s",
 						 WQ_MEM_RECLAIM | WQ_FREEZABLE,
 						 pci_name(pdev));
-	if (!tdev->reset_wq)
-		return -ENOMEM;
-	ret = drmm_add_action_or_reset(&tdev->drm, trn_device_free_wq, tdev->reset_wq);
+	ret = trn_device_own_wq(tdev, tdev->reset_wq);
 	if (ret)
 		return ret;
 

@@ -271,6 +271,7 @@ static inline struct trn_device *to_trn_device(struct drm_device *drm)
 
 /* trainium_device.c */
 int trn_device_init(struct trn_device *tdev, int vectors);
+int trn_device_own_wq(struct trn_device *tdev, struct workqueue_struct *wq);
 void trn_device_fini(struct trn_device *tdev);
 void trn_device_unplug(struct trn_device *tdev);
 void trn_device_hold(struct trn_device *tdev);

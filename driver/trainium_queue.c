@@ -643,14 +643,13 @@ int trn_queues_init(struct trn_device *tdev)
 
 	tdev->wq = alloc_workqueue("trainium-%s", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0,
 				   dev_name(drm->dev));
-	if (!tdev->wq)
-		return -ENOMEM;
+	ret = trn_device_own_wq(tdev, tdev->wq);
+	if (ret)
+		return ret;
 	tdev->zeroes = dma_alloc_coherent(drm->dev, TRN_PATTERN_SIZE, &tdev->zeroes_dma,
 					  GFP_KERNEL);
-	if (!tdev->zeroes) {
-		ret = -ENOMEM;
-		goto err_wq;
-	}
+	if (!tdev->zeroes)
+		return -ENOMEM;
 	/* Recovery must not allocate. */
 	tdev->replay = kvmalloc_array(TRN_RING_DEFAULT_SLOTS, sizeof(*tdev->replay), GFP_KERNEL);
 	if (!tdev->replay) {
@@ -669,8 +668,6 @@ err_replay:
 	kvfree(tdev->replay);
 err_zeroes:
 	dma_free_coherent(drm->dev, TRN_PATTERN_SIZE, tdev->zeroes, tdev->zeroes_dma);
-err_wq:
-	destroy_workqueue(tdev->wq);
 	return ret;
 }
 
@@ -692,7 +689,6 @@ void trn_queues_fini(struct trn_device *tdev)
 
 	wait_event(tdev->queues_wait, list_empty_careful(&tdev->queues));
 	cancel_work_sync(&tdev->recover_work);
-	destroy_workqueue(tdev->wq);
 	kvfree(tdev->replay);
 	dma_free_coherent(tdev->drm.dev, TRN_PATTERN_SIZE, tdev->zeroes, tdev->zeroes_dma);
 }
