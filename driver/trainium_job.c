@@ -733,6 +733,8 @@ void trn_queue_work(struct work_struct *work)
 	if (drm_dev_enter(q->drm, &idx)) {
 		down_read(&tdev->reset_lock);
 		mutex_lock(&q->lock);
+		if (unlikely(q->killed))
+			trn_queue_drop_started(q);
 		trn_queue_advance(q);
 		mutex_unlock(&q->lock);
 		up_read(&tdev->reset_lock);

@@ -384,12 +384,7 @@ void trn_queue_close(struct trn_queue *q, bool kill)
 	}
 	q->closing = true;
 	trn_queue_reap(q);
-	if (kill && q->completed != q->started) {
-		/* Until the teardown has stopped the rings. */
-		q->frozen = true;
-		q->killed = true;
-		trn_queue_fail_started(q, -ECANCELED, TRAINIUM_REASON_CLOSED);
-	}
+	q->killed = kill && q->completed != q->started;
 	for (seqno = q->started + 1; seqno <= q->submitted; seqno++) {
 		struct trn_slot *slot = trn_slot(q, seqno);
 

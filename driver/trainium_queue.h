@@ -242,7 +242,7 @@ struct trn_queue {
 	bool inline_done;
 	/** @closing: takes no more jobs */
 	bool closing;
-	/** @killed: and its jobs were dropped */
+	/** @killed: and its jobs are dropped, by the worker */
 	bool killed;
 	/** @ended: its teardown was started */
 	bool ended;
@@ -379,6 +379,7 @@ extern unsigned int trn_job_timeout_ms;
 unsigned long trn_watchdog_period(void);
 void trn_queue_watchdog(struct work_struct *work);
 void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason);
+void trn_queue_drop_started(struct trn_queue *q);
 void trn_recover_work(struct work_struct *work);
 
 /* trainium_strided.c */

@@ -75,6 +75,29 @@ void trn_queue_fail_started(struct trn_queue *q, int err, u32 reason)
 	trn_queue_reap(q);
 }
 
+/**
+ * trn_queue_drop_started - stop the rings and end the jobs in flight
+ * @q: queue of a process that was killed; as for trn_queue_advance()
+ *
+ * The rings first: who learns that a job has ended uses its memory again.
+ */
+void trn_queue_drop_started(struct trn_queue *q)
+{
+	u32 i;
+
+	trn_queue_reap(q);
+	if (q->completed == q->started)
+		return;
+	for (i = 0; i < q->num_rings; i++) {
+		struct trn_engine *engine = q->ring[i]->engine;
+
+		mutex_lock(&engine->lock);
+		trn_ring_stop(q->ring[i]);
+		mutex_unlock(&engine->lock);
+	}
+	trn_queue_fail_started(q, -ECANCELED, TRAINIUM_REASON_CLOSED);
+}
+
 /* A job that was written in parts: its descriptors are not all there. */
 static bool trn_slot_in_parts(const struct trn_slot *slot)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Processes that end in the middle of their work: nothing of theirs is left */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -78,7 +79,6 @@ static void work_without_end(unsigned int kind)
 	}
 }
 
-/* KiB */
 /* In KiB; MemAvailable leaves out the free pages that CPUs keep for themselves. */
 static __u64 available(void)
 {
@@ -350,6 +350,82 @@ TEST_F(kill, memory_not_reused_too_early)
 		trn_bo_put(self->fd, &taken);
 		trn_bo_put(self->fd, &out);
 	}
+}
+
+/* Writes the same page again and again. */
+static void write_shared(int buf)
+{
+	static struct drm_trainium_op ops[65536];
+	__u32 queue, handle;
+	unsigned int i;
+	int fd = trn_open(0);
+
+	if (trn_queue_create(fd, TRAINIUM_STACK_ANY, 16, &queue) || trn_import(fd, buf, &handle))
+		_exit(1);
+	for (i = 0; i < ARRAY_SIZE(ops); i++)
+		ops[i] = trn_op_fill(handle, 0, TRN_PAGE, 1, 1);
+	for (;;) {
+		struct drm_trainium_submit s = trn_job(queue, ops, ARRAY_SIZE(ops));
+
+		if (trn_submit(fd, &s))
+			_exit(2);
+	}
+}
+
+static void set(__u8 *p, __u8 value)
+{
+	__atomic_store_n(p, value, __ATOMIC_SEQ_CST);
+}
+
+static __u8 get(__u8 *p)
+{
+	return __atomic_load_n(p, __ATOMIC_SEQ_CST);
+}
+
+static bool in_use(int buf)
+{
+	struct pollfd p = { .fd = buf, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 0;
+}
+
+/*
+ * Memory of others: whoever waits for the fences in it has it for himself then,
+ * also when they signal because the process that had the jobs was killed.
+ */
+TEST_F_TIMEOUT(kill, fence_means_stopped, 60)
+{
+	struct trn_partner partner;
+	unsigned int round;
+	__u8 *p;
+	int ret;
+
+	ret = trn_partner_open(&partner, TRN_UDMABUF, TRN_PAGE);
+	if (ret == -ENODEV)
+		SKIP(return, "no udmabuf");
+	ASSERT_EQ(0, ret);
+	p = partner.map;
+	for (round = 0; round < 60; round++) {
+		__s64 end = trn_now() + TRN_PATIENCE;
+		pid_t pid = trn_fork();
+
+		ASSERT_LE(0, pid);
+		if (!pid)
+			write_shared(partner.buf);
+		set(p, 0);
+		while ((get(p) != 1 || !in_use(partner.buf)) && trn_now() < end)
+			;
+		ASSERT_EQ(1, get(p));
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		while (in_use(partner.buf) && trn_now() < end)
+			;
+		set(p, 2);
+		trn_sleep(20 * TRN_MSEC);
+		EXPECT_EQ(2, get(p)) TH_LOG("round %u", round);
+		ASSERT_EQ(128 + SIGKILL, trn_reap(pid, TRN_PATIENCE));
+	}
+	trn_partner_close(&partner);
+	EXPECT_EQ(NULL, trn_settle(self->fd, &self->base, 5 * TRN_SEC));
 }
 
 TEST_HARNESS_MAIN
