@@ -286,6 +286,29 @@ void trn_import_unmap(struct trn_bo *bo, struct sg_table *sgt)
 	dma_resv_unlock(bo->base.resv);
 }
 
+static int trn_import_attach(struct trn_bo *bo, struct dma_buf *dma_buf)
+{
+	struct dma_buf_attachment *attach;
+	struct sg_table *sgt;
+	int ret;
+
+	attach = dma_buf_dynamic_attach(dma_buf, bo->base.dev->dev, &trn_importer_ops, bo);
+	if (IS_ERR(attach))
+		return PTR_ERR(attach);
+	/* From here on freeing the buffer detaches it. */
+	get_dma_buf(dma_buf);
+	bo->base.import_attach = attach;
+	bo->base.resv = dma_buf->resv;
+
+	sgt = trn_import_map(bo);
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
+	ret = trn_bo_attach_dma(bo, sgt);
+	if (ret)
+		trn_import_unmap(bo, sgt);
+	return ret;
+}
+
 /**
  * trn_gem_prime_import - a dma-buf as a buffer
  * @drm: device
@@ -296,11 +319,9 @@ void trn_import_unmap(struct trn_bo *bo, struct sg_table *sgt)
  */
 struct drm_gem_object *trn_gem_prime_import(struct drm_device *drm, struct dma_buf *dma_buf)
 {
-	struct dma_buf_attachment *attach;
 	u64 size = dma_buf->size;
-	struct sg_table *sgt;
 	struct trn_bo *bo;
-	int ret;
+	int idx, ret;
 
 	if (dma_buf->ops == &trn_dmabuf_ops) {
 		struct drm_gem_object *obj = dma_buf->priv;
@@ -316,31 +337,16 @@ struct drm_gem_object *trn_gem_prime_import(struct drm_device *drm, struct dma_b
 	bo = trn_bo_new(to_trn_device(drm), size, size, TRN_BO_IMPORTED, TRN_BO_F_SHARED);
 	if (IS_ERR(bo))
 		return ERR_CAST(bo);
-	attach = dma_buf_dynamic_attach(dma_buf, drm->dev, &trn_importer_ops, bo);
-	if (IS_ERR(attach)) {
-		ret = PTR_ERR(attach);
-		goto err_put;
+	ret = -ENODEV;
+	if (drm_dev_enter(drm, &idx)) {
+		ret = trn_import_attach(bo, dma_buf);
+		drm_dev_exit(idx);
 	}
-	/* From here on freeing the buffer detaches it. */
-	get_dma_buf(dma_buf);
-	bo->base.import_attach = attach;
-	bo->base.resv = dma_buf->resv;
-
-	sgt = trn_import_map(bo);
-	if (IS_ERR(sgt)) {
-		ret = PTR_ERR(sgt);
-		goto err_put;
-	}
-	ret = trn_bo_attach_dma(bo, sgt);
 	if (ret) {
-		trn_import_unmap(bo, sgt);
-		goto err_put;
+		trn_bo_put(bo);
+		return ERR_PTR(ret);
 	}
 	return &bo->base;
-
-err_put:
-	trn_bo_put(bo);
-	return ERR_PTR(ret);
 }
 
 TRN_IMPORT_NS(DMA_BUF);

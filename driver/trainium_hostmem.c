@@ -128,25 +128,23 @@ static enum dma_data_direction trn_bo_dma_dir(const struct trn_bo *bo)
  * @bo: buffer
  * @sgt: its memory, mapped for DMA; the buffer owns it when 0 is returned
  *
+ * Under drm_dev_enter(), as the mapping was made: at an unbind the list is walked
+ * after.
+ *
  * Return: 0 or a negative error.
  */
 int trn_bo_attach_dma(struct trn_bo *bo, struct sg_table *sgt)
 {
 	struct trn_device *tdev = to_trn_device(bo->base.dev);
-	int idx, ret;
+	int ret;
 
 	ret = trn_bo_set_segs(bo, sgt);
 	if (ret)
 		return ret;
-
-	/* Once unplugged the list has been walked: nothing may join it. */
-	if (!drm_dev_enter(&tdev->drm, &idx))
-		return -ENODEV;
 	mutex_lock(&tdev->bos_lock);
 	bo->sgt = sgt;
 	list_add(&bo->link, &tdev->bos);
 	mutex_unlock(&tdev->bos_lock);
-	drm_dev_exit(idx);
 	return 0;
 }
 
@@ -208,20 +206,31 @@ static int trn_bo_map_pages(struct trn_bo *bo, unsigned int offset)
 {
 	struct device *dev = bo->base.dev->dev;
 	struct sg_table *sgt;
-	int ret;
+	int idx, ret;
 
 	sgt = trn_sgt_from_pages(dev, bo->pages, bo->num_pages, offset, bo->size);
 	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
+	/* Mappings end with the driver's: trn_gem_fini() has to find it. */
+	ret = -ENODEV;
+	if (!drm_dev_enter(bo->base.dev, &idx))
+		goto err_free;
 	ret = dma_map_sgtable(dev, sgt, trn_bo_dma_dir(bo), TRN_MAP_ATTRS);
-	if (ret) {
-		sg_free_table(sgt);
-		kfree(sgt);
-		return ret;
-	}
+	if (ret)
+		goto err_exit;
 	ret = trn_bo_attach_dma(bo, sgt);
 	if (ret)
-		trn_sgt_unmap(bo, sgt);
+		goto err_unmap;
+	drm_dev_exit(idx);
+	return 0;
+
+err_unmap:
+	dma_unmap_sgtable(dev, sgt, trn_bo_dma_dir(bo), TRN_MAP_ATTRS);
+err_exit:
+	drm_dev_exit(idx);
+err_free:
+	sg_free_table(sgt);
+	kfree(sgt);
 	return ret;
 }
 

@@ -330,14 +330,14 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 	for (i = 0; i < TRN_QUEUE_SLOTS; i++)
 		trn_refs_init(&q->slots[i].refs);
 
+	/* Until those who end the queues find it: its memory is mapped for DMA. */
+	ret = -ENODEV;
+	if (!drm_dev_enter(&tdev->drm, &idx))
+		goto err_free;
 	ret = trn_queue_take_rings(q, num_rings ?: TRN_QUEUE_RINGS, num_rings ?: 1, stack,
 				   priority);
 	if (ret)
 		goto err_rings;
-	if (!drm_dev_enter(&tdev->drm, &idx)) {
-		ret = -ENODEV;
-		goto err_rings;
-	}
 
 	mutex_lock(&tdev->queues_lock);
 	list_add_tail(&q->link, &tdev->queues);
@@ -357,6 +357,7 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 
 err_rings:
 	trn_queue_drop_rings(q);
+	drm_dev_exit(idx);
 err_free:
 	if (q->fc)
 		trn_fence_ctx_put(q->fc);

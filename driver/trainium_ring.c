@@ -159,13 +159,13 @@ static struct trn_ring *trn_ring_alloc(struct trn_device *tdev, u32 slots)
 
 /**
  * trn_ring_create - take a free queue pair of an engine and start it
- * @engine: an engine that reaches host memory
+ * @engine: an engine that reaches host memory; under drm_dev_enter()
  * @slots: descriptors of each ring, a power of two
  * @queue: owner; its lock may be held
  * @weight: share of the engine, against that of its other rings
  *
- * Return: the ring; -ENOSPC when none is free, -ENOMEM, -ENODEV when the
- * device is gone, -EINVAL for a size or an engine that cannot be.
+ * Return: the ring; -ENOSPC when none is free, -ENOMEM, -EINVAL for a size or an
+ * engine that cannot be.
  */
 struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 				 struct trn_queue *queue, u32 weight)
@@ -173,7 +173,7 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 	struct trn_device *tdev = engine->tdev;
 	struct trn_ring *ring;
 	unsigned int index;
-	int idx, ret = 0;
+	int ret = 0;
 
 	if (!is_power_of_2(slots) || slots < TRN_RING_MIN_SLOTS ||
 	    slots > TRN_RING_MAX_SLOTS || !tdev->hw->engine_has_host(engine->id))
@@ -184,11 +184,6 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 		return ERR_PTR(-ENOMEM);
 	ring->queue = queue;
 	ring->weight = weight;
-
-	if (!drm_dev_enter(&tdev->drm, &idx)) {
-		trn_ring_free(tdev, ring);
-		return ERR_PTR(-ENODEV);
-	}
 
 	mutex_lock(&engine->lock);
 	index = ffz(engine->rings_used);
@@ -204,7 +199,6 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 		spin_unlock_irq(&engine->irq_lock);
 	}
 	mutex_unlock(&engine->lock);
-	drm_dev_exit(idx);
 
 	if (ret) {
 		trn_ring_free(tdev, ring);
