@@ -253,6 +253,7 @@ struct trn_device {
 	spinlock_t events_lock;
 	struct list_head subscriptions;
 	u64 events_posted;
+	bool events_gone;		/* the last event was posted */
 
 	/* telemetry (trainium_telemetry.c), touched by its work only */
 	struct delayed_work telemetry_work;

@@ -74,6 +74,25 @@ static void trn_subscription_add(struct trn_subscription *sub,
 	sub->head++;
 }
 
+static void trn_event_post_locked(struct trn_device *tdev, const struct trn_file *file,
+				  struct drm_trainium_event *event)
+{
+	struct trn_subscription *sub;
+
+	lockdep_assert_held(&tdev->events_lock);
+	event->size = sizeof(*event);
+	event->time_ns = ktime_get_ns();
+	event->lost = 0;
+	event->seqno = ++tdev->events_posted;
+	trace_trn_event(tdev, event);
+	list_for_each_entry(sub, &tdev->subscriptions, link) {
+		if (!(sub->types & BIT_ULL(event->type)) || (file && sub->file != file))
+			continue;
+		trn_subscription_add(sub, event);
+		wake_up_interruptible_poll(&sub->wait, EPOLLIN | EPOLLRDNORM);
+	}
+}
+
 /**
  * trn_event_post - tell of an event
  * @tdev: device
@@ -85,22 +104,10 @@ static void trn_subscription_add(struct trn_subscription *sub,
 void trn_event_post(struct trn_device *tdev, const struct trn_file *file,
 		    struct drm_trainium_event *event)
 {
-	struct trn_subscription *sub;
 	unsigned long flags;
 
-	event->size = sizeof(*event);
-	event->time_ns = ktime_get_ns();
-	event->lost = 0;
-
 	spin_lock_irqsave(&tdev->events_lock, flags);
-	event->seqno = ++tdev->events_posted;
-	trace_trn_event(tdev, event);
-	list_for_each_entry(sub, &tdev->subscriptions, link) {
-		if (!(sub->types & BIT_ULL(event->type)) || (file && sub->file != file))
-			continue;
-		trn_subscription_add(sub, event);
-		wake_up_interruptible_poll(&sub->wait, EPOLLIN | EPOLLRDNORM);
-	}
+	trn_event_post_locked(tdev, file, event);
 	spin_unlock_irqrestore(&tdev->events_lock, flags);
 }
 
@@ -135,15 +142,18 @@ void trn_event_reset(struct trn_device *tdev, u32 scope, u32 index, u32 cause, i
  * trn_events_gone - the last event of a device
  * @tdev: device that was unplugged
  *
- * Wakes those who wait for another one.
+ * Wakes those who wait for another one. A subscription that was made before has
+ * this event, and none is made after.
  */
 void trn_events_gone(struct trn_device *tdev)
 {
 	struct drm_trainium_event event = { .type = TRAINIUM_EVENT_GONE };
 	struct trn_subscription *sub;
 
-	trn_event_post(tdev, NULL, &event);
 	spin_lock_irq(&tdev->events_lock);
+	trn_event_post_locked(tdev, NULL, &event);
+	/* Pairs with trn_subscription_over(). */
+	smp_store_release(&tdev->events_gone, true);
 	list_for_each_entry(sub, &tdev->subscriptions, link)
 		wake_up_interruptible_poll(&sub->wait, EPOLLHUP | EPOLLERR);
 	spin_unlock_irq(&tdev->events_lock);
@@ -190,16 +200,25 @@ static int trn_event_copy(char __user *to, u32 size, const struct drm_trainium_e
 	return 0;
 }
 
+/* There will be no more records than there are. */
+static bool trn_subscription_over(struct trn_subscription *sub)
+{
+	/* Pairs with trn_events_gone(). */
+	return smp_load_acquire(&sub->tdev->events_gone);
+}
+
 static int trn_subscription_wait(struct trn_subscription *sub, struct file *filp)
 {
-	struct drm_device *drm = &sub->tdev->drm;
+	bool over = trn_subscription_over(sub);
 
+	if (trn_subscription_any(sub))
+		return 0;
+	if (over)
+		return -ENODEV;
 	if (filp->f_flags & O_NONBLOCK)
-		return drm_dev_is_unplugged(drm) ? -ENODEV : -EAGAIN;
-	if (wait_event_interruptible(sub->wait, trn_subscription_any(sub) ||
-				     drm_dev_is_unplugged(drm)))
-		return -ERESTARTSYS;
-	return trn_subscription_any(sub) ? 0 : -ENODEV;
+		return -EAGAIN;
+	return wait_event_interruptible(sub->wait, trn_subscription_any(sub) ||
+					trn_subscription_over(sub));
 }
 
 static ssize_t trn_events_read(struct file *filp, char __user *buf, size_t len, loff_t *pos)
@@ -238,7 +257,7 @@ static __poll_t trn_events_poll(struct file *filp, poll_table *table)
 	poll_wait(filp, &sub->wait, table);
 	if (trn_subscription_any(sub))
 		events |= EPOLLIN | EPOLLRDNORM;
-	if (drm_dev_is_unplugged(&sub->tdev->drm))
+	if (trn_subscription_over(sub))
 		events |= EPOLLHUP | EPOLLERR;
 	return events;
 }
@@ -276,7 +295,7 @@ static struct trn_subscription *trn_subscription_new(struct trn_file *tfile,
 {
 	struct trn_device *tdev = tfile->tdev;
 	struct trn_subscription *sub;
-	bool room;
+	int ret = 0;
 
 	sub = kvzalloc(struct_size(sub, ring, args->capacity), GFP_KERNEL_ACCOUNT);
 	if (!sub)
@@ -289,15 +308,18 @@ static struct trn_subscription *trn_subscription_new(struct trn_file *tfile,
 	init_waitqueue_head(&sub->wait);
 
 	spin_lock_irq(&tdev->events_lock);
-	room = tfile->num_subscriptions < TRN_FILE_SUBSCRIPTIONS;
-	if (room) {
+	if (tdev->events_gone) {
+		ret = -ENODEV;
+	} else if (tfile->num_subscriptions >= TRN_FILE_SUBSCRIPTIONS) {
+		ret = -EDQUOT;
+	} else {
 		tfile->num_subscriptions++;
 		list_add_tail(&sub->link, &tdev->subscriptions);
 	}
 	spin_unlock_irq(&tdev->events_lock);
-	if (!room) {
+	if (ret) {
 		kvfree(sub);
-		return ERR_PTR(-EDQUOT);
+		return ERR_PTR(ret);
 	}
 	drm_dev_get(&tdev->drm);
 	return sub;

@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -385,6 +387,135 @@ TEST_F_TIMEOUT(unbind, under_load, 120)
 }
 
 /* The other device does not notice. */
+/* What a file can still make while its device goes */
+static void *make_things(void *arg)
+{
+	static __u8 mem[65536];
+	struct sched_param param = {};
+	struct trn_partner partner;
+	unsigned int i;
+	int fd = (long)arg, ret = 0;
+	bool foreign;
+
+	/* Stopped anywhere by those who just run */
+	pthread_setschedparam(pthread_self(), SCHED_IDLE, &param);
+	foreign = !trn_partner_open(&partner, TRN_UDMABUF, TRN_KIB(64));
+	for (i = 0; ret != -ENODEV; i++) {
+		__u32 handle = 0, queue = 0;
+
+		switch (i % 5) {
+		case 0:
+			ret = trn_bo_create(fd, TRAINIUM_BO_HOST, 0, SIZE, &handle);
+			break;
+		case 1:
+			ret = trn_bo_userptr(fd, mem, sizeof(mem), 0, &handle);
+			break;
+		case 2:
+			ret = trn_bo_create(fd, TRAINIUM_BO_HBM, TRAINIUM_STACK_ANY, SIZE, &handle);
+			break;
+		case 3:
+			ret = trn_queue_create(fd, TRAINIUM_STACK_ANY, 3, &queue);
+			break;
+		default:
+			ret = foreign ? trn_import(fd, partner.buf, &handle) : 0;
+			break;
+		}
+		if (handle)
+			ret = trn_close_handle(fd, handle) ?: ret;
+		if (queue)
+			ret = trn_queue_destroy(fd, queue) ?: ret;
+	}
+	if (foreign)
+		trn_partner_close(&partner);
+	return NULL;
+}
+
+/* For a while only: an unbind waits for what has been begun. */
+static void *just_run(void *arg)
+{
+	__s64 end = trn_now() + 200 * TRN_MSEC;
+
+	while (trn_now() < end)
+		;
+	return NULL;
+}
+
+/* Nothing is mapped for a device that has lost its driver: see DMA-API debugging. */
+TEST_F_TIMEOUT(unbind, made_meanwhile, 60)
+{
+	unsigned int round, i;
+
+	for (round = 0; round < 10; round++) {
+		pthread_t makers[6], runners[2];
+		int fd = bring_back(self->bdf);
+
+		ASSERT_LE(0, fd);
+		for (i = 0; i < ARRAY_SIZE(makers); i++)
+			ASSERT_EQ(0, pthread_create(&makers[i], NULL, make_things,
+						    (void *)(long)fd));
+		for (i = 0; i < ARRAY_SIZE(runners); i++)
+			ASSERT_EQ(0, pthread_create(&runners[i], NULL, just_run, NULL));
+		trn_sleep((50 + 7 * round) * TRN_MSEC);
+		ASSERT_EQ(0, driver("unbind", self->bdf));
+		for (i = 0; i < ARRAY_SIZE(runners); i++)
+			ASSERT_EQ(0, pthread_join(runners[i], NULL));
+		for (i = 0; i < ARRAY_SIZE(makers); i++)
+			ASSERT_EQ(0, pthread_join(makers[i], NULL));
+		close(fd);
+	}
+}
+
+/* Subscriptions without end: NULL, or what is wrong with one of them */
+static void *subscribe(void *arg)
+{
+	int fd = (long)arg, ret;
+
+	for (;;) {
+		struct drm_trainium_events events = {
+			.types = 1ull << TRAINIUM_EVENT_GONE,
+			.record_size = sizeof(struct drm_trainium_event),
+			.flags = TRAINIUM_EVENTS_NONBLOCK,
+		};
+		struct drm_trainium_event event;
+		ssize_t len;
+
+		ret = trn_ioctl(fd, DRM_IOCTL_TRAINIUM_EVENTS, &events);
+		if (ret)
+			return ret == -ENODEV ? NULL : "cannot be made";
+		do {
+			sched_yield();
+			len = read(events.fd, &event, sizeof(event));
+		} while (len < 0 && errno == EAGAIN && !(rand() % 4));
+		close(events.fd);
+		if (len < 0 && errno == ENODEV)
+			return "has ended without the last event";
+	}
+}
+
+/* Whoever could subscribe is told of the end. */
+TEST_F_TIMEOUT(unbind, subscriptions_meanwhile, 60)
+{
+	unsigned int round, i;
+	void *wrong;
+
+	for (round = 0; round < 20; round++) {
+		pthread_t threads[4];
+		int fd = bring_back(self->bdf);
+
+		ASSERT_LE(0, fd);
+		for (i = 0; i < ARRAY_SIZE(threads); i++)
+			ASSERT_EQ(0, pthread_create(&threads[i], NULL, subscribe,
+						    (void *)(long)fd));
+		trn_sleep(10 * TRN_MSEC);
+		ASSERT_EQ(0, driver("unbind", self->bdf));
+		for (i = 0; i < ARRAY_SIZE(threads); i++) {
+			ASSERT_EQ(0, pthread_join(threads[i], &wrong));
+			EXPECT_EQ(NULL, wrong) TH_LOG("%s", (char *)wrong);
+		}
+		close(fd);
+	}
+}
+
 TEST_F(unbind, other_device)
 {
 	struct trn_bo in, out;
