@@ -273,6 +273,8 @@ int neuron_buffer_get_info(struct neuron_buffer *buffer, struct neuron_buffer_in
 	struct drm_trainium_bo_info q;
 	int ret;
 
+	if (!buffer)
+		return nrn_fail(-EINVAL, "%s: no buffer (NULL)", __func__);
 	ret = query_info(buffer, &q);
 	if (ret)
 		return ret;
@@ -288,6 +290,10 @@ int neuron_buffer_get_info(struct neuron_buffer *buffer, struct neuron_buffer_in
 
 uint64_t neuron_buffer_get_size(const struct neuron_buffer *buffer)
 {
+	if (!buffer) {
+		nrn_fail(-EINVAL, "%s: no buffer (NULL)", __func__);
+		return 0;
+	}
 	return buffer->size;
 }
 
@@ -315,8 +321,9 @@ int neuron_buffer_map(struct neuron_buffer *buffer, void **address)
 {
 	int ret = 0;
 
-	if (!address)
-		return nrn_fail(-EINVAL, "%s: no place for the address (NULL)", __func__);
+	if (!buffer || !address)
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
+				buffer ? "place for the address" : "buffer");
 	pthread_mutex_lock(&buffer->lock);
 	if (!buffer->address)
 		ret = map_now(buffer);
@@ -347,6 +354,8 @@ int neuron_buffer_unmap(struct neuron_buffer *buffer)
 {
 	int ret = 0;
 
+	if (!buffer)
+		return nrn_fail(-EINVAL, "%s: no buffer (NULL)", __func__);
 	pthread_mutex_lock(&buffer->lock);
 	if (!buffer->map_count) {
 		ret = nrn_fail(-EINVAL, "%s: unmap without map", nrn_buffer_label(buffer).text);
@@ -363,8 +372,9 @@ int neuron_buffer_export(struct neuron_buffer *buffer, int *fd)
 {
 	int ret;
 
-	if (!fd)
-		return nrn_fail(-EINVAL, "%s: no place for the descriptor (NULL)", __func__);
+	if (!buffer || !fd)
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
+				buffer ? "place for the descriptor" : "buffer");
 	ret = nrn_backend->buffer_export(buffer->device->fd, buffer->handle, fd);
 	if (ret)
 		return nrn_fail(ret, "%s: cannot be exported: %s", nrn_buffer_label(buffer).text,

@@ -309,6 +309,8 @@ void neuron_device_close(struct neuron_device *device)
 
 int neuron_device_get_fd(const struct neuron_device *device)
 {
+	if (!device)
+		return nrn_fail(-EINVAL, "%s: no device (NULL)", __func__);
 	return device->fd;
 }
 
@@ -393,6 +395,8 @@ int neuron_device_get_info(struct neuron_device *device, struct neuron_device_in
 	struct neuron_device_info full = { 0 };
 	int ret;
 
+	if (!device)
+		return nrn_fail(-EINVAL, "%s: no device (NULL)", __func__);
 	ret = nrn_device_query(device, TRAINIUM_QUERY_DEVICE, 0, &q, sizeof(q));
 	if (ret)
 		return nrn_device_fail(device, ret, "query of the device");
@@ -440,6 +444,8 @@ int neuron_device_get_memory(struct neuron_device *device, uint32_t stack,
 	struct neuron_memory_info full = { 0 };
 	int ret;
 
+	if (!device)
+		return nrn_fail(-EINVAL, "%s: no device (NULL)", __func__);
 	if (stack == NEURON_STACK_ANY) {
 		first = 0;
 		last = device->num_stacks - 1;
@@ -463,21 +469,23 @@ int neuron_device_get_memory(struct neuron_device *device, uint32_t stack,
 
 int neuron_device_get_limits(struct neuron_device *device, struct neuron_limits *limits)
 {
-	const struct drm_trainium_query_limits *l = &device->limits;
-	const struct neuron_limits full = {
-		.max_queues = l->max_queues,
-		.max_rings = l->max_rings,
-		.max_ops = l->max_ops,
-		.max_waits = l->max_syncs,
-		.alignment = l->alignment,
-		.max_buffer_size = l->max_bo_size,
-		.max_job_bytes = l->max_job_bytes,
-		.job_timeout_ns = l->job_timeout_ns,
-		.max_rows = l->max_rows,
-		.max_list_descs = l->max_list_descs,
-		.max_list_patterns = l->max_list_patterns,
-	};
+	const struct drm_trainium_query_limits *l;
+	struct neuron_limits full = { 0 };
 
+	if (!device)
+		return nrn_fail(-EINVAL, "%s: no device (NULL)", __func__);
+	l = &device->limits;
+	full.max_queues = l->max_queues;
+	full.max_rings = l->max_rings;
+	full.max_ops = l->max_ops;
+	full.max_waits = l->max_syncs;
+	full.alignment = l->alignment;
+	full.max_buffer_size = l->max_bo_size;
+	full.max_job_bytes = l->max_job_bytes;
+	full.job_timeout_ns = l->job_timeout_ns;
+	full.max_rows = l->max_rows;
+	full.max_list_descs = l->max_list_descs;
+	full.max_list_patterns = l->max_list_patterns;
 	return nrn_copy_out(limits, &full, sizeof(full), LIMITS_MIN, "neuron_limits");
 }
 
@@ -488,6 +496,8 @@ int neuron_device_get_engine(struct neuron_device *device, uint32_t engine,
 	struct neuron_engine_info full = { 0 };
 	int ret;
 
+	if (!device)
+		return nrn_fail(-EINVAL, "%s: no device (NULL)", __func__);
 	ret = nrn_device_query(device, TRAINIUM_QUERY_ENGINE, engine, &q, sizeof(q));
 	if (ret == -EINVAL)
 		return nrn_fail(ret, "%s: engine %u does not exist", device->label, engine);
@@ -512,6 +522,8 @@ int neuron_device_get_telemetry(struct neuron_device *device, struct neuron_tele
 
 	_Static_assert(sizeof(q.hbm_ecc_corrected) == sizeof(full.hbm_ecc_corrected), "stacks");
 	_Static_assert(sizeof(q.power_util) == sizeof(full.power_util), "dies");
+	if (!device)
+		return nrn_fail(-EINVAL, "%s: no device (NULL)", __func__);
 	ret = nrn_device_query(device, TRAINIUM_QUERY_TELEMETRY, 0, &q, sizeof(q));
 	if (ret)
 		return nrn_device_fail(device, ret, "query of the telemetry");
@@ -551,10 +563,14 @@ static int request_reset(struct neuron_device *device, uint32_t scope, uint32_t 
 
 int neuron_device_reset(struct neuron_device *device)
 {
+	if (!device)
+		return nrn_fail(-EINVAL, "%s: no device (NULL)", __func__);
 	return request_reset(device, TRAINIUM_RESET_DEVICE, 0);
 }
 
 int neuron_device_reset_core(struct neuron_device *device, uint32_t core)
 {
+	if (!device)
+		return nrn_fail(-EINVAL, "%s: no device (NULL)", __func__);
 	return request_reset(device, TRAINIUM_RESET_CORE, core);
 }

@@ -34,6 +34,8 @@ int neuron_device_next_holder(struct neuron_device *device, uint32_t from,
 	struct neuron_holder full = { 0 };
 	int ret;
 
+	if (!device)
+		return nrn_fail(-EINVAL, "%s: no device (NULL)", __func__);
 	ret = nrn_device_query(device, TRAINIUM_QUERY_HOLDER, from, &q, sizeof(q));
 	if (ret == -ENOENT)
 		return nrn_fail(ret, "%s: no open file from number %u on", device->label, from);
@@ -63,6 +65,8 @@ int neuron_device_get_core(struct neuron_device *device, uint32_t core,
 	struct neuron_core_info full = { 0 };
 	int ret;
 
+	if (!device)
+		return nrn_fail(-EINVAL, "%s: no device (NULL)", __func__);
 	ret = nrn_device_query(device, TRAINIUM_QUERY_CORE, core, &q, sizeof(q));
 	if (ret == -EINVAL)
 		return nrn_fail(ret, "%s: core %u does not exist, or the driver is too old",
@@ -108,8 +112,9 @@ int neuron_events_open(struct neuron_device *device, uint64_t types, struct neur
 	struct neuron_events *e;
 	int ret;
 
-	if (!events)
-		return nrn_fail(-EINVAL, "%s: no place for the subscription (NULL)", __func__);
+	if (!device || !events)
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
+				device ? "place for the subscription" : "device");
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return nrn_fail(-ENOMEM, "%s: out of memory", device->label);
@@ -133,6 +138,8 @@ void neuron_events_close(struct neuron_events *events)
 
 int neuron_events_get_fd(const struct neuron_events *events)
 {
+	if (!events)
+		return nrn_fail(-EINVAL, "%s: no subscription (NULL)", __func__);
 	return events->fd;
 }
 
@@ -172,6 +179,8 @@ int neuron_events_read(struct neuron_events *events, struct neuron_event *event,
 	ssize_t n;
 	int ret;
 
+	if (!events)
+		return nrn_fail(-EINVAL, "%s: no subscription (NULL)", __func__);
 	/* Before a record is taken that could not be given to the caller */
 	ret = nrn_copy_out(event, &full, sizeof(full), EVENT_MIN, "neuron_event");
 	if (ret)

@@ -217,6 +217,8 @@ int neuron_queue_get_info(struct neuron_queue *queue, struct neuron_queue_info *
 	struct drm_trainium_query_queue q;
 	int ret;
 
+	if (!queue)
+		return nrn_fail(-EINVAL, "%s: no queue (NULL)", __func__);
 	ret = query_queue(queue, &q);
 	if (ret)
 		return ret;

@@ -139,7 +139,7 @@ NEURON_API int neuron_buffer_get_info(struct neuron_buffer *buffer,
  * neuron_buffer_get_size() - size of a buffer
  * @buffer: buffer
  *
- * Return: bytes.
+ * Return: bytes, 0 for NULL.
  */
 NEURON_API uint64_t neuron_buffer_get_size(const struct neuron_buffer *buffer);
 

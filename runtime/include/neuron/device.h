@@ -106,7 +106,7 @@ NEURON_API void neuron_device_close(struct neuron_device *device);
  * neuron_device_get_fd() - file descriptor of the open node
  * @device: device
  *
- * Return: the descriptor; it still belongs to @device.
+ * Return: the descriptor, which still belongs to @device; -EINVAL for NULL.
  */
 NEURON_API int neuron_device_get_fd(const struct neuron_device *device);
 

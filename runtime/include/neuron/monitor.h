@@ -145,7 +145,7 @@ NEURON_API void neuron_events_close(struct neuron_events *events);
  * neuron_events_get_fd() - descriptor to poll() for POLLIN
  * @events: subscription
  *
- * Return: the descriptor; it still belongs to @events.
+ * Return: the descriptor, which still belongs to @events; -EINVAL for NULL.
  */
 NEURON_API int neuron_events_get_fd(const struct neuron_events *events);
 
