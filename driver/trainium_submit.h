@@ -5,7 +5,7 @@
 
 #include "trainium_queue.h"
 
-#define TRN_OP_BLOCK		32u	/* ops taken from user space at a time */
+#define TRN_OP_BLOCK		16u	/* ops taken from user space at a time */
 
 /* Up to this size a job may have ended when the doorbell returns. */
 #define TRN_INLINE_BYTES	(64u << 10)
@@ -13,7 +13,7 @@
 
 /* What a way of submitting says besides 0 and errors */
 #define TRN_SUBMIT_SLOW		1	/* take the other way */
-#define TRN_SUBMIT_FULL		2	/* wait until a slot is free */
+#define TRN_SUBMIT_FULL		2	/* wait until a slot is free, or a reset is over */
 
 struct trn_out_sync {
 	struct drm_syncobj *obj;
