@@ -3,11 +3,13 @@
  * A device's life: bring-up, reset, what PCI and power management ask for,
  * and teardown.
  *
- * Everything that stops the device holds reset_lock for writing, fails all
- * jobs, and afterwards brings the hardware up in the same way: wait for the
- * firmware, reset through it, initialise engines and interrupts, start the
- * queues again. When that fails the device is "broken": jobs are refused
- * until another reset, or a rebind, succeeds.
+ * Everything that stops the device holds reset_lock for writing and fails all
+ * jobs. Then the device is "down" and the lock free, as what resets a device
+ * allocates memory: wait for the firmware, reset through it, initialise engines
+ * and interrupts. Whoever wants the rings waits meanwhile, where no fence is
+ * signalled. Last, under the lock again, the queues start anew. When the reset
+ * fails the device is "broken": jobs are refused until another reset, or a
+ * rebind, succeeds.
  */
 #include <linux/dma-mapping.h>
 #include <linux/io.h>
@@ -276,13 +278,38 @@ static int trn_device_bring_up(struct trn_device *tdev, bool boots)
 }
 
 /**
- * trn_device_hold - wait until no queue runs, and let none run
+ * trn_device_wait_up - wait while the device is being reset
  * @tdev: device
  *
- * Ends with trn_device_release(). Everything that stops the device or one of
- * its engines happens in between.
+ * It may go down again at once. Not while fences are signalled.
+ *
+ * Return: 0 or -ERESTARTSYS after a fatal signal.
  */
-void trn_device_hold(struct trn_device *tdev)
+int trn_device_wait_up(struct trn_device *tdev)
+{
+	return wait_event_killable(tdev->up_wait, !READ_ONCE(tdev->down));
+}
+
+/**
+ * trn_device_lock - reset_lock for reading, with the device up
+ * @tdev: device
+ *
+ * Ends with up_read(). Not while fences are signalled.
+ */
+void trn_device_lock(struct trn_device *tdev)
+{
+	for (;;) {
+		/* The reset ends in bounded time. */
+		wait_event(tdev->up_wait, !READ_ONCE(tdev->down));
+		down_read(&tdev->reset_lock);
+		if (!tdev->down)
+			return;
+		up_read(&tdev->reset_lock);
+	}
+}
+
+/* Up or down */
+static void trn_device_hold_any(struct trn_device *tdev)
 {
 	struct trn_queue *q;
 
@@ -298,8 +325,39 @@ void trn_device_hold(struct trn_device *tdev)
 }
 
 /**
+ * trn_device_try_hold - wait until no queue runs, and let none run
+ * @tdev: device
+ *
+ * Ends with trn_device_release(). Everything that stops the device or one of
+ * its engines happens in between.
+ *
+ * Return: true, or false when the device is down: all jobs have ended.
+ */
+bool trn_device_try_hold(struct trn_device *tdev)
+{
+	trn_device_hold_any(tdev);
+	if (!tdev->down)
+		return true;
+	trn_device_release(tdev);
+	return false;
+}
+
+/**
+ * trn_device_hold - the same, with the device up
+ * @tdev: device
+ *
+ * Not while fences are signalled.
+ */
+void trn_device_hold(struct trn_device *tdev)
+{
+	do {
+		wait_event(tdev->up_wait, !READ_ONCE(tdev->down));
+	} while (!trn_device_try_hold(tdev));
+}
+
+/**
  * trn_device_release - queues run again
- * @tdev: device, held by trn_device_hold()
+ * @tdev: device that is held
  */
 void trn_device_release(struct trn_device *tdev)
 {
@@ -318,7 +376,26 @@ static void trn_device_stop(struct trn_device *tdev, int err)
 	trn_queues_stop(tdev, err);
 }
 
-/* Brings a stopped device back; reset_lock is held for writing. */
+/* A stopped device is being reset: lets go of it until trn_device_start(). */
+static void trn_device_down(struct trn_device *tdev)
+{
+	WRITE_ONCE(tdev->down, true);
+	trn_device_release(tdev);
+}
+
+/* The end of that, under reset_lock */
+static void trn_device_up(struct trn_device *tdev, int ret)
+{
+	trn_device_hold_any(tdev);
+	WRITE_ONCE(tdev->broken, ret ? -ENODEV : 0);
+	if (!ret)
+		trn_queues_restart(tdev);
+	WRITE_ONCE(tdev->down, false);
+	trn_device_release(tdev);
+	wake_up_all(&tdev->up_wait);
+}
+
+/* Brings a device back that is down. */
 static int trn_device_start(struct trn_device *tdev, u32 cause, const char *why)
 {
 	/* Power is lost in system sleep, and by what PCI resets. */
@@ -329,9 +406,8 @@ static int trn_device_start(struct trn_device *tdev, u32 cause, const char *why)
 	ret = trn_device_bring_up(tdev, boots);
 	if (!ret)
 		atomic64_inc(&tdev->reset_count);
-	else
-		WRITE_ONCE(tdev->broken, -ENODEV);
 	trn_report_reset(tdev, TRAINIUM_RESET_DEVICE, 0, cause, ret, begin);
+	trn_device_up(tdev, ret);
 	if (ret) {
 		drm_err(&tdev->drm,
 			"device reset (%s) failed (error %d): jobs are refused; reset again or rebind the driver\n",
@@ -339,8 +415,6 @@ static int trn_device_start(struct trn_device *tdev, u32 cause, const char *why)
 		return ret;
 	}
 
-	WRITE_ONCE(tdev->broken, 0);
-	trn_queues_restart(tdev);
 	drm_warn(&tdev->drm, "device was reset (%s) in %lld ms, contents of HBM are lost\n",
 		 why, ktime_ms_delta(ktime_get(), begin));
 	return 0;
@@ -365,8 +439,8 @@ int trn_device_reset(struct trn_device *tdev, u32 cause, const char *why)
 		return -ENODEV;
 	trn_device_hold(tdev);
 	trn_device_stop(tdev, trn_device_gone(tdev) ? -ENODEV : -ECANCELED);
+	trn_device_down(tdev);
 	ret = trn_device_start(tdev, cause, why);
-	trn_device_release(tdev);
 	drm_dev_exit(idx);
 	return ret;
 }
@@ -452,6 +526,7 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	int ret;
 
 	init_rwsem(&tdev->reset_lock);
+	init_waitqueue_head(&tdev->up_wait);
 	trn_events_init(tdev);
 	trn_telemetry_init(tdev);
 	INIT_WORK(&tdev->reset_work, trn_device_reset_work);
@@ -576,9 +651,9 @@ static int trn_pm_resume(struct device *dev)
 DEFINE_SIMPLE_DEV_PM_OPS(trn_pm_ops, trn_pm_suspend, trn_pm_resume);
 
 /*
- * A function-level reset, by sysfs for example. Both calls come from one
- * task, and the second one always follows: the lock is held in between, so
- * that submits wait instead of failing.
+ * A function-level reset, by sysfs for example. The second call always follows,
+ * and no unbind comes in between: the device is down for so long, so that
+ * submits wait instead of failing.
  */
 static void trn_pci_reset_prepare(struct pci_dev *pdev)
 {
@@ -586,6 +661,7 @@ static void trn_pci_reset_prepare(struct pci_dev *pdev)
 
 	trn_device_hold(tdev);
 	trn_device_stop(tdev, -ECANCELED);
+	trn_device_down(tdev);
 }
 
 static void trn_pci_reset_done(struct pci_dev *pdev)
@@ -594,11 +670,10 @@ static void trn_pci_reset_done(struct pci_dev *pdev)
 	int idx;
 
 	if (!drm_dev_enter(&tdev->drm, &idx)) {
-		trn_device_release(tdev);
+		trn_device_up(tdev, -ENODEV);
 		return;
 	}
 	trn_device_start(tdev, TRAINIUM_CAUSE_PCI, "function-level reset");
-	trn_device_release(tdev);
 	drm_dev_exit(idx);
 }
 

@@ -222,6 +222,8 @@ struct trn_device {
 	/* reset (trainium_device.c) */
 	struct rw_semaphore reset_lock;
 	bool held;			/* reset_lock is, for writing */
+	bool down;			/* being reset; changes under reset_lock for write */
+	wait_queue_head_t up_wait;	/* until it is not */
 	atomic64_t reset_count;
 	int broken;			/* 0, or the error for jobs: a reset failed or runs */
 	bool leaving;			/* unbind or shutdown: nobody waits for firmware */
@@ -275,6 +277,9 @@ int trn_device_init(struct trn_device *tdev, int vectors);
 int trn_device_own_wq(struct trn_device *tdev, struct workqueue_struct *wq);
 void trn_device_fini(struct trn_device *tdev);
 void trn_device_unplug(struct trn_device *tdev);
+int trn_device_wait_up(struct trn_device *tdev);
+void trn_device_lock(struct trn_device *tdev);
+bool trn_device_try_hold(struct trn_device *tdev);
 void trn_device_hold(struct trn_device *tdev);
 void trn_device_release(struct trn_device *tdev);
 int trn_device_reset(struct trn_device *tdev, u32 cause, const char *why);

@@ -116,7 +116,9 @@ static int trn_list_build(struct trn_queue *q, const struct trn_job *job, struct
 {
 	int idx, ret;
 
-	ret = trn_queue_lock(q, &idx);
+	do {
+		ret = trn_device_wait_up(q->tdev) ?: trn_queue_lock(q, &idx);
+	} while (ret == TRN_SUBMIT_FULL);
 	if (ret)
 		return ret;
 	ret = trn_list_write(q->list, q, job);
@@ -322,13 +324,14 @@ static int trn_list_try(struct trn_submit *s)
 	bool cookie;
 	int idx, ret;
 
-	ret = trn_queue_lock(s->q, &idx);
-	if (ret)
-		return ret;
+	/* Outside of all locks, as the workers do it */
 	cookie = dma_fence_begin_signalling();
-	ret = trn_list_start(s);
+	ret = trn_queue_lock(s->q, &idx);
+	if (!ret) {
+		ret = trn_list_start(s);
+		trn_queue_unlock(s->q, idx);
+	}
 	dma_fence_end_signalling(cookie);
-	trn_queue_unlock(s->q, idx);
 	return ret;
 }
 

@@ -38,7 +38,8 @@ static int trn_own_run(struct trn_queue *q, const struct trn_job_op *op)
 	do {
 		ret = trn_submit_queue(&s, job);
 		if (ret == TRN_SUBMIT_FULL &&
-		    wait_event_killable(q->wait, trn_queue_has_slot(q)))
+		    (trn_device_wait_up(q->tdev) ||
+		     wait_event_killable(q->wait, trn_queue_has_slot(q))))
 			ret = -EINTR;
 	} while (ret == TRN_SUBMIT_FULL);
 	if (ret) {

@@ -259,7 +259,7 @@ static void trn_queue_teardown(struct work_struct *work)
 	timer_shutdown_sync(&q->poll);
 
 	/* A reset walks the queues and their rings. */
-	down_read(&tdev->reset_lock);
+	trn_device_lock(tdev);
 	mutex_lock(&q->lock);
 	if (q->killed)
 		trn_queue_leave_clean(q);
@@ -344,7 +344,7 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 	mutex_unlock(&tdev->queues_lock);
 
 	/* A reset may have gone by before the queue was in the list. */
-	down_read(&tdev->reset_lock);
+	trn_device_lock(tdev);
 	mutex_lock(&q->lock);
 	for (i = 0; i < q->num_rings; i++) {
 		trn_ring_reset(q->ring[i]);
@@ -356,7 +356,9 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 	return q;
 
 err_rings:
+	trn_device_lock(tdev);
 	trn_queue_drop_rings(q);
+	up_read(&tdev->reset_lock);
 	drm_dev_exit(idx);
 err_free:
 	if (q->fc)
@@ -478,6 +480,9 @@ struct trn_queue *trn_file_new_queue(struct trn_file *tfile, u32 num_rings, u32 
 	struct trn_queue *q;
 	int ret;
 
+	ret = trn_device_wait_up(tdev);
+	if (ret)
+		return ERR_PTR(ret);
 	ret = trn_file_charge(tfile, rings);
 	if (ret == -EDQUOT) {
 		trn_queues_settle(tdev);

@@ -2,8 +2,8 @@
 /*
  * When work does not end: timeouts, errors of engines, resets of the device.
  *
- * All of it holds reset_lock for write, so no queue runs and no job is
- * submitted. The job that is to blame fails with -EIO. Others that were in the
+ * All of it holds reset_lock for write with the device up, so no queue runs and
+ * no job is submitted. The job that is to blame fails with -EIO. Others that were in the
  * rings are written again from the descriptors, which are still there: only
  * the oldest job of a queue can have begun, as each waits for those before it,
  * and a job without barriers may be executed twice. Its ops may overlap in
@@ -433,7 +433,8 @@ static void trn_queue_timeout(struct trn_queue *q)
 	if (!drm_dev_enter(q->drm, &idx))
 		return;
 	cookie = dma_fence_begin_signalling();
-	trn_device_hold(tdev);
+	if (!trn_device_try_hold(tdev))
+		goto out;
 	/* Nobody is to blame then; the reset tells all jobs. */
 	if (trn_device_gone(tdev)) {
 		trn_device_schedule_reset(tdev);
@@ -444,6 +445,7 @@ static void trn_queue_timeout(struct trn_queue *q)
 	trn_recover(tdev, engines);
 unlock:
 	trn_device_release(tdev);
+out:
 	dma_fence_end_signalling(cookie);
 	drm_dev_exit(idx);
 }
@@ -551,11 +553,13 @@ void trn_recover_work(struct work_struct *work)
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return;
 	cookie = dma_fence_begin_signalling();
-	trn_device_hold(tdev);
-	for (i = 0; i < tdev->hw->num_engines; i++)
-		if (test_and_clear_bit(i, tdev->recover_engines))
-			trn_recover_engine(tdev, &tdev->engines[i]);
-	trn_device_release(tdev);
+	/* Otherwise all engines are being reset. */
+	if (trn_device_try_hold(tdev)) {
+		for (i = 0; i < tdev->hw->num_engines; i++)
+			if (test_and_clear_bit(i, tdev->recover_engines))
+				trn_recover_engine(tdev, &tdev->engines[i]);
+		trn_device_release(tdev);
+	}
 	dma_fence_end_signalling(cookie);
 	drm_dev_exit(idx);
 }

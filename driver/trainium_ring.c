@@ -161,8 +161,10 @@ static struct trn_ring *trn_ring_alloc(struct trn_device *tdev, u32 slots)
  * trn_ring_create - take a free queue pair of an engine and start it
  * @engine: an engine that reaches host memory; under drm_dev_enter()
  * @slots: descriptors of each ring, a power of two
- * @queue: owner; its lock may be held
+ * @queue: owner
  * @weight: share of the engine, against that of its other rings
+ *
+ * Waits while the device is being reset.
  *
  * Return: the ring; -ENOSPC when none is free, -ENOMEM, -EINVAL for a size or an
  * engine that cannot be.
@@ -185,6 +187,7 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 	ring->queue = queue;
 	ring->weight = weight;
 
+	trn_device_lock(tdev);
 	mutex_lock(&engine->lock);
 	index = ffz(engine->rings_used);
 	if (index >= TRN_QUEUES_PER_ENGINE) {
@@ -199,6 +202,7 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 		spin_unlock_irq(&engine->irq_lock);
 	}
 	mutex_unlock(&engine->lock);
+	up_read(&tdev->reset_lock);
 
 	if (ret) {
 		trn_ring_free(tdev, ring);

@@ -283,8 +283,8 @@ static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
  *
  * The device is there, no reset is going on, and nobody else writes.
  *
- * Return: 0, -ENODEV, -EINTR, -ENOENT for a queue that ends, or how the device
- * is broken.
+ * Return: 0; TRN_SUBMIT_FULL when the device is down, see trn_device_wait_up();
+ * -ENODEV, -EINTR, -ENOENT for a queue that ends, or how the device is broken.
  */
 int trn_queue_lock(struct trn_queue *q, int *idx)
 {
@@ -296,6 +296,9 @@ int trn_queue_lock(struct trn_queue *q, int *idx)
 	ret = down_read_killable(&tdev->reset_lock);
 	if (unlikely(ret))
 		goto err_exit;
+	ret = TRN_SUBMIT_FULL;
+	if (unlikely(tdev->down))
+		goto err_reset;
 	ret = mutex_lock_killable(&q->lock);
 	if (unlikely(ret))
 		goto err_reset;
@@ -718,13 +721,19 @@ static noinline int trn_submit_wait_all(struct trn_submit *s, struct drm_trainiu
  * trn_submit_wait_slot - wait for a moment until there may be a slot
  * @s: the submit
  *
+ * Or until a reset is over.
+ *
  * Return: 0, -ERESTARTSYS, or -ETIME after the deadline of a waiting submit.
  */
 int trn_submit_wait_slot(struct trn_submit *s)
 {
 	s64 deadline = trn_submit_deadline(s->args), left;
 	struct trn_queue *q = s->q;
+	int ret;
 
+	ret = trn_device_wait_up(q->tdev);
+	if (ret)
+		return ret;
 	trn_queue_reap(q);
 	trn_queue_release(q);
 	if (trn_queue_has_slot(q))
@@ -734,10 +743,10 @@ int trn_submit_wait_slot(struct trn_submit *s)
 	if (deadline <= left)
 		return -ETIME;
 	left = min_t(s64, deadline - left, trn_wait_slice(q));
-	left = wait_event_interruptible_hrtimeout(q->wait,
-						  trn_queue_has_slot(q) || READ_ONCE(q->closing),
-						  ns_to_ktime(left));
-	return left == -ERESTARTSYS ? -ERESTARTSYS : 0;
+	ret = wait_event_interruptible_hrtimeout(q->wait,
+						 trn_queue_has_slot(q) || READ_ONCE(q->closing),
+						 ns_to_ktime(left));
+	return ret == -ERESTARTSYS ? ret : 0;
 }
 
 /**
