@@ -127,6 +127,16 @@ struct vgem_signal {
 #define VGEM_ATTACH	DRM_IOWR(DRM_COMMAND_BASE + 1, struct vgem_attach)
 #define VGEM_SIGNAL	DRM_IOW(DRM_COMMAND_BASE + 2, struct vgem_signal)
 
+/* Of sw_sync there is no header at all. */
+struct sw_sync_fence {
+	__u32 value;
+	char name[32];
+	__s32 fence;
+};
+
+#define SW_SYNC_CREATE_FENCE	_IOWR('W', 0, struct sw_sync_fence)
+#define SW_SYNC_INC		_IOW('W', 1, __u32)
+
 int trn_vgem_open(void)
 {
 	static bool tried;
@@ -170,33 +180,54 @@ int trn_vgem_signal(int vgem, __u32 fence)
 	return trn_ioctl(vgem, VGEM_SIGNAL, &signal);
 }
 
+/* A fence of sw_sync, which waits for as long as it takes, as the writer's of @buf */
+static int gate_sw_sync(struct trn_gate *gate, int buf)
+{
+	struct dma_buf_import_sync_file in = { .flags = DMA_BUF_SYNC_WRITE };
+	struct sw_sync_fence fence = { .value = 1, .name = "gate" };
+	int ret = trn_ioctl(gate->timeline, SW_SYNC_CREATE_FENCE, &fence);
+
+	if (ret)
+		return ret;
+	gate->file = fence.fence;
+	in.fd = fence.fence;
+	return trn_ioctl(buf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &in);
+}
+
+static int gate_vgem(struct trn_gate *gate, int buf)
+{
+	struct dma_buf_export_sync_file out = { .flags = DMA_BUF_SYNC_READ, .fd = -1 };
+	int ret = trn_vgem_attach(gate->vgem, gate->handle, &gate->fence);
+
+	if (!ret)
+		ret = trn_ioctl(buf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &out);
+	gate->file = out.fd;
+	return ret;
+}
+
 int trn_gate_open(struct trn_gate *gate)
 {
 	struct drm_mode_create_dumb dumb = { .width = 64, .height = 16, .bpp = 32 };
-	struct dma_buf_export_sync_file out = { .flags = DMA_BUF_SYNC_READ, .fd = -1 };
 	int ret, buf;
 
+	gate->file = -1;
 	gate->vgem = trn_vgem_open();
 	if (gate->vgem < 0)
 		return gate->vgem;
+	gate->timeline = open("/sys/kernel/debug/sync/sw_sync", O_RDWR | O_CLOEXEC);
 	ret = trn_ioctl(gate->vgem, DRM_IOCTL_MODE_CREATE_DUMB, &dumb);
 	if (ret)
 		goto err;
 	gate->handle = dumb.handle;
-	ret = trn_vgem_attach(gate->vgem, gate->handle, &gate->fence);
-	if (ret)
-		goto err;
 	ret = trn_export(gate->vgem, dumb.handle, &buf);
 	if (ret)
 		goto err;
-	ret = trn_ioctl(buf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &out);
+	ret = gate->timeline >= 0 ? gate_sw_sync(gate, buf) : gate_vgem(gate, buf);
 	close(buf);
-	if (ret)
-		goto err;
-	gate->file = out.fd;
-	return 0;
+	if (!ret)
+		return 0;
 err:
-	close(gate->vgem);
+	trn_gate_close(gate);
 	return ret;
 }
 
@@ -222,12 +253,16 @@ int trn_gate_export(struct trn_gate *gate, int *out)
 
 int trn_gate_release(struct trn_gate *gate)
 {
-	return trn_vgem_signal(gate->vgem, gate->fence);
+	__u32 by = 1;
+
+	return gate->timeline >= 0 ? trn_ioctl(gate->timeline, SW_SYNC_INC, &by) :
+				     trn_vgem_signal(gate->vgem, gate->fence);
 }
 
 void trn_gate_close(struct trn_gate *gate)
 {
 	close(gate->file);
+	close(gate->timeline);
 	close(gate->vgem);
 }
 

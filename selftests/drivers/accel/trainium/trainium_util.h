@@ -148,13 +148,15 @@ int trn_sync_export_file(int fd, __u32 handle, int *out);
 int trn_sync_file_status(int file);
 
 /*
- * A fence that signals when the test says so, from vgem (which lets it signal
- * by itself after 10 s). For what has to happen while a job waits.
+ * A fence that signals when the test says so, from sw_sync where the kernel has
+ * it, else from vgem (which lets it signal by itself after 10 s). For what has to
+ * happen while a job waits.
  */
 struct trn_gate {
 	int vgem;
 	__u32 handle;	/* the buffer in vgem that has the fence as its writer's */
 	__u32 fence;
+	int timeline;	/* of sw_sync, or negative */
 	int file;	/* sync_file */
 };
 
