@@ -18,23 +18,6 @@ FIXTURE(list) {
 	struct trn_bo in, out, hbm;
 };
 
-FIXTURE_SETUP(list)
-{
-	self->fd = trn_open(0);
-	ASSERT_LE(0, self->fd);
-	ASSERT_EQ(0, trn_limits(self->fd, &self->limits));
-	ASSERT_EQ(0, trn_host_new(self->fd, SIZE, &self->in));
-	ASSERT_EQ(0, trn_host_new(self->fd, SIZE, &self->out));
-	ASSERT_EQ(0, trn_hbm_new(self->fd, 0, SIZE, &self->hbm));
-	trn_pattern(self->in.map, 0, SIZE, 1);
-	ASSERT_EQ(0, trn_snapshot(self->fd, &self->base));
-}
-
-FIXTURE_TEARDOWN(list)
-{
-	close(self->fd);
-}
-
 static int create(int fd, const struct drm_trainium_op *ops, __u32 count, __u32 *list)
 {
 	struct drm_trainium_list_create args = {
@@ -47,6 +30,36 @@ static int create(int fd, const struct drm_trainium_op *ops, __u32 count, __u32 
 
 	*list = args.list;
 	return ret;
+}
+
+FIXTURE_SETUP(list)
+{
+	struct drm_trainium_op op;
+	__u32 list;
+	int ret;
+
+	self->fd = trn_open(0);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, trn_limits(self->fd, &self->limits));
+	ASSERT_EQ(0, trn_host_new(self->fd, SIZE, &self->in));
+	ASSERT_EQ(0, trn_host_new(self->fd, SIZE, &self->out));
+	ASSERT_EQ(0, trn_hbm_new(self->fd, 0, SIZE, &self->hbm));
+	trn_pattern(self->in.map, 0, SIZE, 1);
+	ASSERT_EQ(0, trn_snapshot(self->fd, &self->base));
+	if (!trn_dma_debug())
+		return;
+	op = trn_op_copy(self->out.handle, 0, self->in.handle, 0, 64);
+	ret = create(self->fd, &op, 1, &list);
+	if (ret == -EOPNOTSUPP)
+		SKIP(return, "DMA-API debugging wants syncs behind an IOMMU, a list has none");
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, trn_queue_destroy(self->fd, list));
+	ASSERT_EQ(NULL, trn_settle(self->fd, &self->base, TRN_SEC));
+}
+
+FIXTURE_TEARDOWN(list)
+{
+	close(self->fd);
 }
 
 static int submit(int fd, __u32 list)

@@ -436,6 +436,9 @@ TEST_F(partner, several_importers)
 	int other = trn_open(trn_num_devices() - 1);
 	__u32 queue, handle;
 
+	/* The heap maps its memory once for each importer. */
+	if (variant->kind == TRN_DMA_HEAP && trn_dma_debug())
+		SKIP(close(other); return, "DMA-API debugging takes a second mapping for an error");
 	ASSERT_LE(0, other);
 	ASSERT_EQ(0, trn_queue_create(other, TRAINIUM_STACK_ANY, 0, &queue));
 	ASSERT_EQ(0, trn_import(other, self->partner.buf, &handle));

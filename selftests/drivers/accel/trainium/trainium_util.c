@@ -699,6 +699,11 @@ bool trn_log_fault(int log, char *line, size_t size)
 	return false;
 }
 
+bool trn_dma_debug(void)
+{
+	return !access("/sys/kernel/debug/dma-api", F_OK);
+}
+
 bool trn_log_find(int log, const char *text)
 {
 	char line[8192];

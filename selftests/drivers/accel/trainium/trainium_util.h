@@ -227,6 +227,9 @@ pid_t trn_fork(void);
 int trn_reap(pid_t pid, __s64 ns);
 int trn_in_child(int (*fn)(void *arg), void *arg);
 
+/* DMA-API debugging: no mapping goes without its syncs, none may overlap another. */
+bool trn_dma_debug(void);
+
 /* Kernel log: what is new since trn_log_open() and looks like a fault */
 int trn_log_open(void);
 bool trn_log_fault(int log, char *line, size_t size);
