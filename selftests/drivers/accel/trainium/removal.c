@@ -192,7 +192,7 @@ TEST_F_TIMEOUT(removal, under_load, 100)
 		if (!pid[i])
 			reader(self->bdf);
 	}
-	trn_sleep(200 * TRN_MSEC);
+	trn_sleep(trn_limit(200 * TRN_MSEC));
 	ASSERT_EQ(0, trn_sync_create(self->fd, &out.handle));
 	/* However quick the host is, it is still in flight then. */
 	ASSERT_EQ(0, trn_faultf(self->bdf, "engine-stuck=*:device"));

@@ -233,15 +233,32 @@ static bool next_dump(char *path, size_t size)
 	return found;
 }
 
+/*
+ * The name in the device that failed goes last, which can take seconds on a kernel
+ * that looks for early ends of objects, and the next dump needs it.
+ */
+static void drop_dump(const char *data)
+{
+	__s64 end = trn_now() + TRN_PATIENCE;
+	char device[PATH_MAX], name[PATH_MAX + 16];
+	int len = strlen(data) - strlen("data");
+
+	snprintf(name, sizeof(name), "%.*sfailing_device", len, data);
+	if (!realpath(name, device))
+		device[0] = '\0';
+	snprintf(name, sizeof(name), "%s/devcoredump", device);
+	trn_write_file(data, "1");
+	while (!access(name, F_OK) && trn_now() < end)
+		trn_sleep(TRN_MSEC);
+}
+
 void trn_coredump_drop(void)
 {
 	char path[PATH_MAX];
 	unsigned int i;
 
-	for (i = 0; i < 100 && next_dump(path, sizeof(path)); i++) {
-		trn_write_file(path, "1");
-		trn_sleep(TRN_MSEC);
-	}
+	for (i = 0; i < 100 && next_dump(path, sizeof(path)); i++)
+		drop_dump(path);
 }
 
 int trn_coredump(char *text, size_t size, __s64 ns)
@@ -264,6 +281,6 @@ int trn_coredump(char *text, size_t size, __s64 ns)
 		done += len;
 	close(fd);
 	text[done] = '\0';
-	trn_write_file(path, "1");
+	drop_dump(path);
 	return done;
 }
