@@ -583,11 +583,16 @@ void trn_queues_stop(struct trn_device *tdev, int err)
 		mutex_lock(&q->lock);
 		q->frozen = true;
 		for (seqno = q->started + 1; seqno <= q->submitted; seqno++) {
-			struct trn_job *job = trn_slot(q, seqno)->job;
+			struct trn_slot *slot = trn_slot(q, seqno);
 
-			trn_job_cancel_deps(job);
-			while (atomic_read_acquire(&job->callbacks))
+			trn_job_cancel_deps(slot->job);
+			while (atomic_read_acquire(&slot->job->callbacks))
 				cpu_relax();
+			/* Before it counts as started: it has nothing in the rings. */
+			if (!slot->error) {
+				slot->error = err;
+				slot->reason = reason;
+			}
 		}
 		spin_lock_irq(&q->fc->lock);
 		WRITE_ONCE(q->started, q->submitted);
