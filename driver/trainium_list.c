@@ -188,7 +188,6 @@ int trn_ioctl_list_create(struct drm_device *drm, void *data, struct drm_file *f
 	if (IS_ERR(q))
 		return PTR_ERR(q);
 
-	kref_get(&q->ref);
 	/* Whoever guesses its id can end it as soon as the file has it. */
 	kref_get(&q->ref);
 	ret = trn_list_new(q, file, &submit);

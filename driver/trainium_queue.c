@@ -296,8 +296,8 @@ static void trn_queue_teardown(struct work_struct *work)
  * @stack: prefer engines near it, or TRAINIUM_STACK_ANY
  * @priority: TRAINIUM_PRIORITY_*
  *
- * Return: the queue; it holds a reference of its own until trn_queue_close()
- * has ended it. Or an ERR_PTR.
+ * Return: the queue, to be given to trn_queue_put(); it holds a reference of its
+ * own until trn_queue_close() has ended it. Or an ERR_PTR.
  */
 struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 				u32 num_rings, u32 stack, s32 priority)
@@ -339,6 +339,8 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 	if (ret)
 		goto err_rings;
 
+	/* An unbind ends it as soon as it is in the list. */
+	kref_get(&q->ref);
 	mutex_lock(&tdev->queues_lock);
 	list_add_tail(&q->link, &tdev->queues);
 	mutex_unlock(&tdev->queues_lock);
@@ -524,7 +526,6 @@ int trn_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	if (IS_ERR(q))
 		return PTR_ERR(q);
 
-	kref_get(&q->ref);
 	/* Whoever guesses its id can end it as soon as the file has it. */
 	kref_get(&q->ref);
 	ret = trn_file_add_queue(tfile, q);
@@ -663,6 +664,8 @@ int trn_queues_init(struct trn_device *tdev)
 		ret = PTR_ERR(tdev->clear_queue);
 		goto err_replay;
 	}
+	/* Its own reference is enough. */
+	trn_queue_put(tdev->clear_queue);
 	return 0;
 
 err_replay:
