@@ -112,7 +112,9 @@ static int trn_list_write(struct trn_list *list, struct trn_queue *q, const stru
 	return trn_ring_reset(ring);
 }
 
-static int trn_list_build(struct trn_queue *q, const struct trn_job *job, struct trn_refs *refs)
+/* From here on the list goes away with its queue, which an unbind may end at once. */
+static int trn_list_build(struct trn_list *list, struct trn_queue *q, const struct trn_job *job,
+			  struct trn_refs *refs, u32 *descs)
 {
 	int idx, ret;
 
@@ -121,15 +123,18 @@ static int trn_list_build(struct trn_queue *q, const struct trn_job *job, struct
 	} while (ret == TRN_SUBMIT_FULL);
 	if (ret)
 		return ret;
-	ret = trn_list_write(q->list, q, job);
-	if (!ret)
-		trn_refs_move(&q->list->refs, refs);
+	ret = trn_list_write(list, q, job);
+	if (!ret) {
+		trn_refs_move(&list->refs, refs);
+		*descs = list->descs;
+		q->list = list;
+	}
 	trn_queue_unlock(q, idx);
 	return ret;
 }
 
 static int trn_list_new(struct trn_queue *q, struct drm_file *file,
-			const struct drm_trainium_submit *args)
+			const struct drm_trainium_submit *args, u32 *descs)
 {
 	struct trn_list *list = kzalloc(sizeof(*list), GFP_KERNEL_ACCOUNT);
 	struct trn_submit s __uninitialized;
@@ -139,21 +144,18 @@ static int trn_list_new(struct trn_queue *q, struct drm_file *file,
 	if (!list)
 		return -ENOMEM;
 	trn_refs_init(&list->refs);
-	/* From here on it goes away with its queue. */
-	q->list = list;
-
 	trn_submit_init(&s, q, file, args);
 	ret = trn_submit_parse(&s, &job);
 	/* Nobody would wait for the fences of a shared buffer. */
 	if (!ret && (s.sync || s.shares.num))
 		ret = -EOPNOTSUPP;
+	list->num_ops = args->op_count;
+	list->bytes = s.bytes;
+	list->share_count = s.share_count;
 	if (!ret)
-		ret = trn_list_build(q, job, &s.refs);
-	if (!ret) {
-		list->num_ops = args->op_count;
-		list->bytes = s.bytes;
-		list->share_count = s.share_count;
-	}
+		ret = trn_list_build(list, q, job, &s.refs, descs);
+	if (ret)
+		kfree(list);
 	trn_shares_put(&s.shares);
 	trn_refs_put(&s.refs);
 	trn_job_free(job);
@@ -190,11 +192,9 @@ int trn_ioctl_list_create(struct drm_device *drm, void *data, struct drm_file *f
 
 	/* Whoever guesses its id can end it as soon as the file has it. */
 	kref_get(&q->ref);
-	ret = trn_list_new(q, file, &submit);
-	if (!ret) {
-		args->descs = q->list->descs;
+	ret = trn_list_new(q, file, &submit, &args->descs);
+	if (!ret)
 		ret = trn_file_add_queue(file->driver_priv, q);
-	}
 	if (ret) {
 		trn_queue_close(q, false);
 		trn_queue_put(q);

@@ -387,6 +387,27 @@ TEST_F_TIMEOUT(unbind, under_load, 120)
 }
 
 /* The other device does not notice. */
+static int make_list(int fd, __u32 *list)
+{
+	struct drm_trainium_list_create args = {
+		.op_count = 1,
+		.op_stride = sizeof(struct drm_trainium_op),
+		.stack = TRAINIUM_STACK_ANY,
+	};
+	struct drm_trainium_op op;
+	__u32 handle;
+	int ret;
+
+	ret = trn_bo_create(fd, TRAINIUM_BO_HBM, TRAINIUM_STACK_ANY, TRN_PAGE, &handle);
+	if (ret)
+		return ret;
+	op = trn_op_fill(handle, 0, TRN_PAGE, 0, 1);
+	args.ops = trn_ptr(&op);
+	ret = trn_ioctl(fd, DRM_IOCTL_TRAINIUM_LIST_CREATE, &args);
+	*list = args.list;
+	return trn_close_handle(fd, handle) ?: ret;
+}
+
 /* What a file can still make while its device goes */
 static void *make_things(void *arg)
 {
@@ -403,7 +424,7 @@ static void *make_things(void *arg)
 	for (i = 0; ret != -ENODEV; i++) {
 		__u32 handle = 0, queue = 0;
 
-		switch (i % 5) {
+		switch (i % 6) {
 		case 0:
 			ret = trn_bo_create(fd, TRAINIUM_BO_HOST, 0, SIZE, &handle);
 			break;
@@ -415,6 +436,9 @@ static void *make_things(void *arg)
 			break;
 		case 3:
 			ret = trn_queue_create(fd, TRAINIUM_STACK_ANY, 3, &queue);
+			break;
+		case 4:
+			ret = make_list(fd, &queue);
 			break;
 		default:
 			ret = foreign ? trn_import(fd, partner.buf, &handle) : 0;
