@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Links of the fabric: states, control, faults, partitions, events. */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "qobject/qdict.h"
 #include "trainium-fabric.h"
 
@@ -304,6 +305,14 @@ static void test_wiring(void)
     tf_set(&m, "faults", "");
     tf_step_us(&m, 11000);
     expect(&m.c[0], 2, UP, R_NONE);
+    tf_set(&m, "faults", "pull=0.*;lanes=2.*:16");
+    expect(&m.c[0], 2, FAILED, R_CABLE);
+    expect(&m.c[0], 3, FAILED, R_CABLE);
+    expect(&m.c[3], 3, DEGRADED, R_LANES);
+    tf_set(&m, "faults", "");
+    tf_step_us(&m, 11000);
+    expect(&m.c[0], 2, UP, R_NONE);
+    tf_set_fails(&m, "faults", "swap=0.*/2.3");
     tf_set_fails(&m, "faults", "swap=0.2/0.2");
     tf_set_fails(&m, "faults", "swap=0.2/1.3");
     tf_set_fails(&m, "faults", "swap=0.2");
@@ -440,6 +449,38 @@ static void test_events(void)
     tf_stop(&m);
 }
 
+/* --- from inside of the guest --- */
+
+static uint32_t window(TqChip *c, const char *text)
+{
+    char padded[256] = {};
+    unsigned i;
+
+    memcpy(padded, text, strlen(text));
+    for (i = 0; i < sizeof(padded); i += 4) {
+        tq_xwrite(c, 0xe000 + i, ldl_le_p(padded + i));
+    }
+    tq_xwrite(c, 0xe100, strlen(text));
+    return tq_xread(c, 0xe104);
+}
+
+static void test_window(void)
+{
+    TfMachine m;
+
+    tf_start(&m, 2, "kind=neuronlink", "fault-window=on");
+    g_assert_cmpint(window(&m.c[0], "fabric-faults=pull=0.2"), ==, 1);
+    expect(&m.c[0], 2, FAILED, R_CABLE);
+    g_assert_cmpint(window(&m.c[1], "fabric-faults="), ==, 1);
+    tf_step_us(&m, 11000);
+    expect(&m.c[0], 2, UP, R_NONE);
+    g_assert_cmpint(window(&m.c[1], "fabric-partitions=0,1"), ==, 1);
+    g_assert_cmpint(tf_path(&m.c[0], 1), ==, ST_PARTITION);
+    g_assert_cmpint(window(&m.c[1], "fabric-partitions=0,0"), ==, 2);
+    g_assert_cmpint(window(&m.c[1], "fabric-faults=pull=0"), ==, 2);
+    tf_stop(&m);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -453,5 +494,6 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/fabric-link/switch-off", test_switch_off);
     qtest_add_func("trainium/fabric-link/partitions", test_partitions);
     qtest_add_func("trainium/fabric-link/events", test_events);
+    qtest_add_func("trainium/fabric-link/window", test_window);
     return g_test_run();
 }

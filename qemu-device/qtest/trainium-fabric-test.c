@@ -593,6 +593,45 @@ static void test_unplug(void)
     qtest_quit(qts);
 }
 
+/* --- model time --- */
+
+static uint64_t model_clock(TqChip *c)
+{
+    uint32_t lo = tq_xread(c, 0x30);
+
+    return lo | (uint64_t)tq_xread(c, 0x34) << 32;
+}
+
+/* A byte a nanosecond on each link: what meets there takes its time. */
+static void test_time(void)
+{
+    const unsigned len = 960000;
+    TfMachine m;
+    unsigned i;
+    TqQueue q;
+
+    tf_start(&m, 4, "kind=neuronlink,lanes=1,lane-rate=1000", NULL);
+    tf_copy(&m, 0, tf_unicast(1, 0), 0, len);
+    /* and the marker of 4 bytes; 200 ns is the latency */
+    g_assert_cmpint(model_clock(&m.c[0]), ==, len + 200);
+    /* the other direction is another one */
+    tf_copy(&m, 1, tf_unicast(0, 0), 0, len);
+    g_assert_cmpint(model_clock(&m.c[1]), ==, len + 200);
+    /* two flows over one link, of two engines: twice as long */
+    tq_init_engine(&m.c[0], 5);
+    tq_init_queue(&q, &m.c[0], 5, 0, 64);
+    tq_copy(&q, tf_unicast(1, 1 << 20), 0, len);
+    tq_finish(&q);
+    g_assert_cmpint(model_clock(&m.c[0]), ==, 2 * len + 200);
+    /* another chip's traffic on a link that is the second on the way */
+    for (i = 0; i < 4; i++) {
+        tf_copy(&m, 1, tf_unicast(3, i << 20), 0, len);
+    }
+    tf_copy(&m, 0, tf_unicast(3, 4 << 20), 0, len);
+    g_assert_cmpint(model_clock(&m.c[0]), ==, 5 * len + 2 * 200 + 400);
+    tf_stop(&m);
+}
+
 /* --- hostile --- */
 
 /* An operation, more often than not one that there is */
@@ -702,6 +741,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/fabric/pull-in-copy", test_pull_in_copy);
     qtest_add_func("trainium/fabric/unplug", test_unplug);
     qtest_add_func("trainium/fabric/scribble", test_scribble);
+    qtest_add_func("trainium/fabric/time", test_time);
     qtest_add_func("trainium/fabric/migration", test_migration);
     return g_test_run();
 }

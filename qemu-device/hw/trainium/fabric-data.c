@@ -161,32 +161,49 @@ bool trn_fabric_write(const TrnTarget *t, const uint8_t *buf, uint64_t len)
 
 /* --- what passed, and what did not --- */
 
+/* Of the chip's memory behind @addr, as its own DMA spells it */
+static uint64_t stack_pass(TrnFabNode *n, uint64_t addr, uint64_t bytes)
+{
+    TrnTarget t;
+
+    return n->dev && trn_axi_resolve(n->dev, addr, &t) && t.stack >= 0 ?
+           trn_stack_account(n->dev, t.stack, bytes) : 0;
+}
+
 /* Bytes of one side of a packet; returns model time, as trn_fab_carry() */
 static uint64_t side_pass(TrnFabNode *n, uint64_t addr, uint64_t bytes,
-                          bool write)
+                          bool write, uint32_t *latency)
 {
+    TrnFabNode *peer;
     TrnFabPort *p;
+    uint64_t end_ns;
 
     if (addr & TRN_FABRIC_AXI && addr & TRN_FABRIC_TYPE_MASK) {
-        return trn_fab_group_carry(n, addr, bytes, write);
+        return trn_fab_group_carry(n, addr, bytes, write, latency);
     }
     if (addr & TRN_FABRIC_AXI) {
-        TrnFabNode *peer = trn_fab_chip(n->fabric,
-                                        addr >> TRN_FABRIC_ID_SHIFT &
-                                        TRN_FABRIC_ID_MASK);
-
-        return write ? trn_fab_carry(n, peer, bytes) :
-                       trn_fab_carry(peer, n, bytes);
+        peer = trn_fab_chip(n->fabric, addr >> TRN_FABRIC_ID_SHIFT &
+                                       TRN_FABRIC_ID_MASK);
+        end_ns = write ? trn_fab_carry(n, peer, bytes) :
+                         trn_fab_carry(peer, n, bytes);
+        *latency = MAX(*latency, trn_fab_latency(n, peer));
+        return MAX(end_ns, stack_pass(peer, addr & TRN_FABRIC_ADDR_MASK,
+                                      bytes));
     }
     if (addr >> TRN_FAR_SHIFT) {
         p = neighbour_port(n, (addr & (TRN2_AXI_NEIGHBOUR - 1)) /
                               TRN2_AXI_NEIGHBOUR_STRIDE);
-        return p ? trn_fab_pass(write ? p : p->wire, bytes) : 0;
+        if (p) {
+            end_ns = trn_fab_pass(write ? p : p->wire, bytes);
+            return MAX(end_ns, stack_pass(p->wire->node, addr %
+                                          TRN2_AXI_NEIGHBOUR_STRIDE, bytes));
+        }
     }
     return 0;
 }
 
-uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p)
+uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p,
+                            uint32_t *latency)
 {
     TrnFabNode *n = e->dev->fab;
     uint64_t end_ns = 0;
@@ -199,8 +216,8 @@ uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p)
     for (i = 0; i < p->num_segs; i++) {
         const TrnSeg *seg = &p->seg[i];
 
-        end_ns = MAX(end_ns, side_pass(n, seg->src, seg->len, false));
-        end_ns = MAX(end_ns, side_pass(n, seg->dst, seg->len, true));
+        end_ns = MAX(end_ns, side_pass(n, seg->src, seg->len, false, latency));
+        end_ns = MAX(end_ns, side_pass(n, seg->dst, seg->len, true, latency));
     }
     trn_fab_settle(n->fabric);
     return end_ns;

@@ -22,17 +22,25 @@ static TrnFabNode *parse_node(TrnFabric *f, const char **text)
     return is_switch ? trn_fab_switch(f, n) : trn_fab_chip(f, n);
 }
 
-/* NODE.PORT, of a port that is wired */
-static TrnFabPort *parse_port(TrnFabric *f, const char **text)
+/* NODE.PORT, of a port that is wired; NODE.*: the first one, @all is set */
+static TrnFabPort *parse_port(TrnFabric *f, const char **text, bool *all)
 {
     TrnFabNode *node = parse_node(f, text);
-    unsigned n;
+    unsigned n = 0;
 
-    if (!node || **text != '.' || qemu_strtoui(*text + 1, text, 10, &n) ||
-        n >= node->num_ports || !node->port[n].expect) {
+    if (!node || *(*text)++ != '.') {
         return NULL;
     }
-    return &node->port[n];
+    *all = **text == '*';
+    if (*all) {
+        ++*text;
+        while (n < node->num_ports && !node->port[n].expect) {
+            n++;
+        }
+    } else if (qemu_strtoui(*text, text, 10, &n)) {
+        return NULL;
+    }
+    return n < node->num_ports && node->port[n].expect ? &node->port[n] : NULL;
 }
 
 /* What two ports lead to is exchanged. */
@@ -52,13 +60,23 @@ static bool fault_swap(TrnFabPort *a, TrnFabPort *b, bool apply)
     return true;
 }
 
+static void fault_add(TrnFabPortFault *f, const TrnFabPortFault *more)
+{
+    f->pulled |= more->pulled;
+    f->silent |= more->silent;
+    f->lanes_lost = more->lanes_lost ?: f->lanes_lost;
+    f->error_every = more->error_every ?: f->error_every;
+    f->flap_ms = more->flap_ms ?: f->flap_ms;
+}
+
 /* One of them; checked only unless @apply */
 static bool fault_parse(TrnFabric *f, const char *text, bool apply)
 {
     g_autofree char *name = NULL;
     const char *p = strchr(text, '=');
+    TrnFabPortFault fault = {};
     TrnFabPort *port, *other;
-    TrnFabPortFault fault;
+    bool all, other_all;
     TrnFabNode *node;
     unsigned n = 0;
 
@@ -75,7 +93,7 @@ static bool fault_parse(TrnFabric *f, const char *text, bool apply)
         node->off |= apply;
         return true;
     }
-    port = parse_port(f, &p);
+    port = parse_port(f, &p, &all);
     if (!port) {
         return false;
     }
@@ -83,10 +101,10 @@ static bool fault_parse(TrnFabric *f, const char *text, bool apply)
         if (*p++ != '/') {
             return false;
         }
-        other = parse_port(f, &p);
-        return other && !*p && fault_swap(port, other, apply);
+        other = parse_port(f, &p, &other_all);
+        return other && !*p && !all && !other_all &&
+               fault_swap(port, other, apply);
     }
-    fault = port->fault;
     if (*p && (*p != ':' || qemu_strtoui(p + 1, &p, 10, &n) || *p || !n)) {
         return false;
     }
@@ -103,9 +121,12 @@ static bool fault_parse(TrnFabric *f, const char *text, bool apply)
     } else {
         return false;
     }
-    if (apply) {
-        port->fault = fault;
-    }
+    node = port->node;
+    do {
+        if (apply && port->expect) {
+            fault_add(&port->fault, &fault);
+        }
+    } while (all && ++port < &node->port[node->num_ports]);
     return true;
 }
 

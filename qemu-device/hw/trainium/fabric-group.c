@@ -486,16 +486,17 @@ bool trn_fab_group_reduce(TrnFabNode *n, uint64_t addr, uint8_t *buf,
 }
 
 uint64_t trn_fab_group_carry(TrnFabNode *n, uint64_t addr, uint64_t len,
-                             bool store)
+                             bool store, uint32_t *latency)
 {
     TrnFabNode *member[TRN_FAB_MAX_CHIPS];
-    TrnFabGroup *g = group_of(n, addr);
-    unsigned i, k = 0;
+    TrnTarget part[TRN_FAB_MAX_CHIPS];
+    unsigned i, k = group_parts(n, addr, len, member, part);
+    uint64_t end_ns = trn_fab_carry_group(n, member, k, len, store);
 
-    for (i = 0; g && i < n->fabric->chips; i++) {
-        if (test_bit(i, g->member)) {
-            member[k++] = &n->fabric->node[i];
-        }
+    for (i = 0; i < k; i++) {
+        *latency = MAX(*latency, trn_fab_latency(n, member[i]));
+        end_ns = MAX(end_ns, trn_stack_account(part[i].dev, part[i].stack,
+                                               len));
     }
-    return trn_fab_carry_group(n, member, k, len, store);
+    return end_ns;
 }

@@ -270,6 +270,10 @@ void trn_fabric_reset(TrnDevice *d, bool cold)
     if (cold) {
         for (i = 0; i < n->num_ports; i++) {
             trn_fab_port_defaults(&n->port[i]);
+            if (n->port[i].wire && n->port[i].wire->node->is_switch) {
+                /* model time begins again */
+                n->port[i].wire->carried = 0;
+            }
         }
         trn_fab_regs_reset(n);
     }
@@ -432,6 +436,60 @@ static void faults_set(Object *obj, const char *text, Error **errp)
         g_free(f->faults);
         f->faults = g_strdup(text);
     }
+}
+
+/* --- properties of a chip --- */
+
+/* "fabric-faults" and "fabric-partitions": those of the object, for tests */
+static char *chip_get(Object *obj, const char *name, Error **errp)
+{
+    TrnFabric *f = TRAINIUM(obj)->fabric;
+
+    return f ? object_property_get_str(OBJECT(f), name, errp) : g_strdup("");
+}
+
+static void chip_set(Object *obj, const char *name, const char *text,
+                     Error **errp)
+{
+    TrnFabric *f = TRAINIUM(obj)->fabric;
+
+    if (f) {
+        object_property_set_str(OBJECT(f), name, text, errp);
+    } else {
+        error_setg(errp, "the chip is in no fabric");
+    }
+}
+
+static char *chip_faults_get(Object *obj, Error **errp)
+{
+    return chip_get(obj, "faults", errp);
+}
+
+static void chip_faults_set(Object *obj, const char *text, Error **errp)
+{
+    chip_set(obj, "faults", text, errp);
+}
+
+static char *chip_partitions_get(Object *obj, Error **errp)
+{
+    return chip_get(obj, "partitions", errp);
+}
+
+static void chip_partitions_set(Object *obj, const char *text, Error **errp)
+{
+    chip_set(obj, "partitions", text, errp);
+}
+
+void trn_fabric_class_init(ObjectClass *oc)
+{
+    object_class_property_add_str(oc, "fabric-faults", chip_faults_get,
+                                  chip_faults_set);
+    object_class_property_set_description(oc, "fabric-faults",
+        "faults of the chip's fabric, all of it");
+    object_class_property_add_str(oc, "fabric-partitions",
+                                  chip_partitions_get, chip_partitions_set);
+    object_class_property_set_description(oc, "fabric-partitions",
+        "partitions of the chip's fabric");
 }
 
 /* --- object --- */

@@ -231,6 +231,6 @@ bool trn_fab_group_store(TrnFabNode *n, uint64_t addr, const uint8_t *buf,
 bool trn_fab_group_reduce(TrnFabNode *n, uint64_t addr, uint8_t *buf,
                           uint64_t len, unsigned dtype, unsigned op);
 uint64_t trn_fab_group_carry(TrnFabNode *n, uint64_t addr, uint64_t len,
-                             bool store);
+                             bool store, uint32_t *latency);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fault window: a way for tests inside of the guest to set the properties
- * of fault.c, fault-dma.c and fw-props.c. The text NAME=VALUE is written to a
+ * of fault.c, fault-dma.c and fw-props.c, and those of the chip's fabric. The text NAME=VALUE is written to a
  * part of BAR2. It is there only when the chip was started with
  * fault-window=on, and reaches nothing else.
  */
@@ -15,6 +15,7 @@ static const char *const own_names[] = {
     "dma-abort", "dma-corrupt", "dma-lost", "dma-early", "ecc-correctable",
     "ecc-uncorrectable", "engine-stuck", "regs-deadbeef", "regs-ones",
     "irq-lose", "irq-storm", "surprise-removal", "aer", "fw-override",
+    "fabric-faults", "fabric-partitions",
 };
 
 static bool window_may_set(const char *name)

@@ -329,6 +329,7 @@ static void trn_class_init(ObjectClass *oc, void *data)
         "PCIe link width, seen behind a port");
     trn_fw_class_init(oc);
     trn_fault_class_init(oc);
+    trn_fabric_class_init(oc);
     trn_hmp_class_init(oc);
     trn_bench_class_init(oc);
 }

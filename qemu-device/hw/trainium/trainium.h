@@ -365,6 +365,7 @@ void trn_fabric_detach(TrnDevice *d);
 void trn_fabric_reset(TrnDevice *d, bool cold);
 /* The chip went from the bus, or came back. */
 void trn_fabric_power(TrnDevice *d);
+void trn_fabric_class_init(ObjectClass *oc);
 
 /* bench.c: read-only properties for benchmarks */
 void trn_bench_class_init(ObjectClass *oc);

@@ -219,10 +219,18 @@ static void dma_trace(TrnEngine *e, unsigned q, uint32_t bytes, bool error)
     trn_notific_post(e->dev, &e->notific, 0, entry);
 }
 
+uint64_t trn_stack_account(TrnDevice *d, int stack, uint64_t bytes)
+{
+    d->stack_bytes[stack] += bytes;
+    return muldiv64(d->stack_bytes[stack], 1000, d->gen->stack_bytes_per_us);
+}
+
 /*
  * Model time: a packet occupies its engine for its bytes and a fixed cost; a
- * stack cannot deliver more than its rate over all that was accounted to it.
- * Only the work counts, never when the host got round to it.
+ * stack, of any chip, and a direction of a link cannot deliver more than their
+ * rates over all that was accounted to them. What a packet takes on its way
+ * through the fabric does not hold up its engine. Only the work counts, never
+ * when the host got round to it.
  */
 void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
                         int dst_stack)
@@ -232,20 +240,19 @@ void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
     uint64_t end = e->busy_until_ns + g->packet_ns +
                    DIV_ROUND_UP(p->bytes * 1000ull, g->engine_bytes_per_us);
     int s[2] = { src_stack, dst_stack };
+    uint32_t latency = 0;
     unsigned i;
 
     for (i = 0; i < 2; i++) {
         if (s[i] >= 0) {
-            d->stack_bytes[s[i]] += p->bytes;
-            end = MAX(end, muldiv64(d->stack_bytes[s[i]], 1000,
-                                    g->stack_bytes_per_us));
+            end = MAX(end, trn_stack_account(d, s[i], p->bytes));
         }
     }
     if (unlikely(p->far)) {
-        end = MAX(end, trn_fabric_account(e, p));
+        end = MAX(end, trn_fabric_account(e, p, &latency));
     }
     e->busy_until_ns = end;
-    d->clock_ns = MAX(d->clock_ns, end);
+    d->clock_ns = MAX(d->clock_ns, end + latency);
     e->packets++;
     e->bytes += p->bytes;
 }

@@ -193,8 +193,12 @@ TrnSpanKind trn_fabric_span(TrnEngine *e, const TrnPacket *p, uint64_t addr,
 bool trn_fabric_read(const TrnPacket *p, const TrnTarget *t, uint8_t *buf,
                      uint64_t len);
 bool trn_fabric_write(const TrnTarget *t, const uint8_t *buf, uint64_t len);
-/* A packet was carried out; returns the model time it takes at least until. */
-uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p);
+/*
+ * A packet was carried out: returns the model time it takes at least until,
+ * and the @latency of its way.
+ */
+uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p,
+                            uint32_t *latency);
 /* A packet is dropped, maybe for what trn_fabric_span() said. */
 void trn_fabric_fail(TrnEngine *e, const TrnPacket *p);
 
@@ -217,6 +221,8 @@ bool trn_queue_can_run(const TrnEngine *e, unsigned q);
 bool trn_packet_causes(TrnEngine *e, const TrnPacket *p);
 /* Drops a bad packet; false when the engine aborted. */
 bool trn_packet_fail(TrnEngine *e, unsigned q, TrnPacket *p);
+/* Bytes of a stack; returns when it can have delivered all it ever did. */
+uint64_t trn_stack_account(TrnDevice *d, int stack, uint64_t bytes);
 void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
                         int dst_stack);
 /* Interrupts of a packet whose data is visible */
