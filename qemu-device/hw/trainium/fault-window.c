@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fault window: a way for tests inside of the guest to set the properties
- * of fault.c, fault-dma.c and fw-props.c, and those of the chip's fabric. The text NAME=VALUE is written to a
- * part of BAR2. It is there only when the chip was started with
- * fault-window=on, and reaches nothing else.
+ * of fault.c, fault-dma.c and fw-props.c, and those of the chip's fabric. The
+ * text NAME=VALUE is written to a part of BAR2. It is there only when the chip
+ * was started with fault-window=on, and reaches nothing else.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
