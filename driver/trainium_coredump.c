@@ -241,7 +241,7 @@ static void trn_dump_print(struct drm_printer *p, const struct trn_dump *d)
 		   dev_name(tdev->drm.dev), tdev->hw->name, tdev->routing_id, tdev->serial,
 		   tdev->fw_api_version, tdev->fw_build);
 	drm_printf(p, "failure: queue %u job %llu %s on engine %u queue pair %u\n", d->queue,
-		   d->seqno, d->reason == TRAINIUM_REASON_ABORT ? "aborted" : "timed out",
+		   d->seqno, d->reason == TRAINIUM_REASON_TIMEOUT ? "timed out" : "aborted",
 		   d->engine, d->pair);
 	if (d->not_dumped)
 		drm_printf(p, "failures not dumped before this one: %u\n", d->not_dumped);

@@ -3,10 +3,12 @@
  * State of a Trainium device, and what the parts of the driver call of each
  * other. Lock order, outermost first:
  *
+ *   groups and self-tests of the fabric (mutexes), see trainium_fabric.h
  *   trn_device.bos_lock (mutex)    lists of buffers
  *   dma_resv of a shared buffer (ww_mutex)  whoever uses it
  *   trn_device.reset_lock (rwsem)  queues run under read, a reset is the writer;
  *                                  small jobs: see trn_device_hold()
+ *   trn_fabric.lock (mutex)        registers of the fabric
  *   trn_device.queues_lock (mutex) list of queues
  *   trn_queue.lock (mutex)         the rings of a queue, its list of jobs
  *   trn_engine.lock (mutex)        registers of an engine, who owns its rings
@@ -53,6 +55,7 @@ struct dmem_cgroup_region;
 struct trn_device;
 struct trn_dump;			/* trainium_coredump.c */
 struct trn_engine;
+struct trn_fabric;			/* trainium_fabric.h */
 struct trn_file;			/* trainium_queue.h */
 struct trn_queue;
 struct trn_reports;			/* trainium_report.c */
@@ -218,6 +221,8 @@ struct trn_device {
 	void *pending;			/* area that the device sets bits in */
 	dma_addr_t pending_dma;
 	size_t pending_size;
+
+	struct trn_fabric *fabric;	/* NULL: none */
 
 	/* reset (trainium_device.c) */
 	struct rw_semaphore reset_lock;

@@ -6,7 +6,8 @@
  * is shared with importers that can do without pages and whose device reaches
  * BAR4 (PCI_P2PDMA); it is taken back from them when the device goes away.
  *
- * Imported memory stays pinned for as long as the buffer lives.
+ * Imported memory stays pinned for as long as the buffer lives. HBM of a chip
+ * in the same fabric is imported in another way, see trainium_peer.c.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -18,6 +19,7 @@
 #include <drm/drm_prime.h>
 
 #include "trainium_compat.h"
+#include "trainium_fabric.h"
 #include "trainium_gem.h"
 
 /* How long the jobs of others may use memory that was taken back */
@@ -43,6 +45,9 @@ static int trn_dmabuf_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *
 		attach->peer2peer = false;
 		return 0;
 	}
+	/* Nobody would wait for its jobs. */
+	if (bo->flags & TRAINIUM_BO_F_PEER)
+		return -EOPNOTSUPP;
 	if (!attach->peer2peer || !(bo->flags & TRAINIUM_BO_F_CPU_VISIBLE) ||
 	    pci_p2pdma_distance(tdev->pdev, attach->dev, false) < 0)
 		return -EOPNOTSUPP;
@@ -195,7 +200,7 @@ struct dma_buf *trn_gem_export(struct drm_gem_object *obj, int flags)
 
 	if (!trn_bo_is_hbm(bo) && bo->placement != TRAINIUM_BO_HOST)
 		return ERR_PTR(-EOPNOTSUPP);
-	ret = trn_share_begin(bo);
+	ret = bo->flags & TRAINIUM_BO_F_PEER ? 0 : trn_share_begin(bo);
 	if (ret)
 		return ERR_PTR(ret);
 	dmabuf = drm_gem_dmabuf_export(obj->dev, &info);
@@ -217,20 +222,18 @@ struct dma_buf *trn_gem_export(struct drm_gem_object *obj, int flags)
  */
 void trn_exports_revoke(struct trn_device *tdev)
 {
-	unsigned long end = jiffies + TRN_REVOKE_TIMEOUT, now;
+	unsigned long end = jiffies + TRN_REVOKE_TIMEOUT;
 	struct trn_bo *bo;
 
 	mutex_lock(&tdev->bos_lock);
 	list_for_each_entry(bo, &tdev->exports, export_link) {
 		dma_resv_lock(bo->base.resv, NULL);
 		dma_buf_invalidate_mappings(bo->dmabuf);
+		trn_peer_revoke(bo);
 		dma_resv_unlock(bo->base.resv);
 	}
-	list_for_each_entry(bo, &tdev->exports, export_link) {
-		now = jiffies;
-		dma_resv_wait_timeout(bo->base.resv, DMA_RESV_USAGE_BOOKKEEP, false,
-				      time_before(now, end) ? end - now : 1);
-	}
+	list_for_each_entry(bo, &tdev->exports, export_link)
+		trn_bo_wait_idle(bo, end);
 	mutex_unlock(&tdev->bos_lock);
 }
 
@@ -244,9 +247,7 @@ static void trn_import_revoked(struct dma_buf_attachment *attach)
 {
 	struct trn_bo *bo = attach->importer_priv;
 
-	WRITE_ONCE(bo->revoked, true);
-	trn_share_changed(bo);
-	trn_share_in_flight(bo);
+	trn_bo_take_back(bo);
 }
 
 static const struct dma_buf_attach_ops trn_importer_ops = {
@@ -330,6 +331,9 @@ struct drm_gem_object *trn_gem_prime_import(struct drm_device *drm, struct dma_b
 			drm_gem_object_get(obj);
 			return obj;
 		}
+		if (trn_bo_is_hbm(to_trn_bo(obj)) &&
+		    trn_fabric_joins(to_trn_device(drm), to_trn_device(obj->dev)))
+			return trn_peer_import(to_trn_device(drm), dma_buf, to_trn_bo(obj));
 	}
 	if (!size || !PAGE_ALIGNED(size))
 		return ERR_PTR(-EINVAL);

@@ -12,7 +12,7 @@
 
 #include "regs/pci.h"
 #include "trainium_compat.h"
-#include "trainium_device.h"
+#include "trainium_fabric.h"
 
 /* These revisions are the vendor's simulator and emulator: other registers. */
 #define TRN_REVISION_SIMULATOR	0xff
@@ -75,6 +75,10 @@ static const struct drm_ioctl_desc trn_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(TRAINIUM_QUEUE_DESTROY, trn_ioctl_queue_destroy, 0),
 	DRM_IOCTL_DEF_DRV(TRAINIUM_SUBMIT, trn_ioctl_submit, 0),
 	DRM_IOCTL_DEF_DRV(TRAINIUM_RESET, trn_ioctl_reset, DRM_ROOT_ONLY),
+	DRM_IOCTL_DEF_DRV(TRAINIUM_FABRIC_PORT, trn_ioctl_fabric_port, 0),
+	DRM_IOCTL_DEF_DRV(TRAINIUM_FABRIC_CTL, trn_ioctl_fabric_ctl, DRM_ROOT_ONLY),
+	DRM_IOCTL_DEF_DRV(TRAINIUM_FABRIC_GROUP, trn_ioctl_fabric_group, 0),
+	DRM_IOCTL_DEF_DRV(TRAINIUM_FABRIC_PEER, trn_ioctl_fabric_peer, 0),
 	DRM_IOCTL_DEF_DRV(TRAINIUM_LIST_CREATE, trn_ioctl_list_create, 0),
 	DRM_IOCTL_DEF_DRV(TRAINIUM_LIST_SUBMIT, trn_ioctl_list_submit, 0),
 	DRM_IOCTL_DEF_DRV(TRAINIUM_EVENTS, trn_ioctl_events, 0),
@@ -87,6 +91,7 @@ static const struct drm_ioctl_desc trn_ioctls[] = {
  *  1.2: jobs wait for the fences of shared buffers; HBM shared by peer-to-peer;
  *       buffers near an engine; limits of memory;
  *       strided copies, command lists, priorities, timestamps
+ *  1.3: fabric: ports, peer memory, groups; reduce and accumulate
  */
 static const struct drm_driver trn_drm_driver = {
 	.driver_features = DRIVER_GEM | DRIVER_COMPUTE_ACCEL | DRIVER_SYNCOBJ |
@@ -136,6 +141,10 @@ static int trn_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		goto err_gem;
 
+	ret = trn_fabric_init(tdev);
+	if (ret)
+		goto err_queues;
+
 	trn_debugfs_init(tdev);
 	/* What a slot reset restores */
 	pci_save_state(pdev);
@@ -146,6 +155,7 @@ static int trn_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 	trn_hwmon_init(tdev);
 	trn_telemetry_start(tdev);
+	trn_fabric_start(tdev);
 
 	drm_info(&tdev->drm,
 		 "%s, routing id %u, serial %016llx, firmware API %u, %u x %llu MiB HBM, %u engines, %u interrupt vectors\n",
@@ -158,6 +168,7 @@ static int trn_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 err_queues:
 	trn_udma_quiesce(tdev);
 	trn_irq_fini(tdev);
+	trn_fabric_fini(tdev);
 	trn_queues_fini(tdev);
 err_gem:
 	trn_gem_fini(tdev);
@@ -173,6 +184,7 @@ static void trn_pci_remove(struct pci_dev *pdev)
 	trn_device_unplug(tdev);
 	/* An error that is still on its way must not find the queues gone. */
 	trn_irq_fini(tdev);
+	trn_fabric_fini(tdev);
 	trn_queues_fini(tdev);
 	trn_gem_fini(tdev);
 	trn_device_fini(tdev);

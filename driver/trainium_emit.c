@@ -82,16 +82,21 @@ static void trn_emit_step(struct trn_emit *e)
 	}
 }
 
-/* Writes what is not @done of a row; that is all of a plain copy. */
-static bool trn_emit_row(struct trn_emit *e, const struct trn_job_op *op, u64 dst_offset,
-			 u64 src_offset, u64 *done)
+/**
+ * trn_emit_span - write what is not done of one stretch of an op
+ * @e: where
+ * @op: the op: its size counts
+ * @dst: place to go on
+ * @src: place to go on
+ * @done: bytes of it that are written
+ *
+ * Return: all of it is written.
+ */
+bool trn_emit_span(struct trn_emit *e, const struct trn_job_op *op, struct trn_cursor *dst,
+		   struct trn_cursor *src, u64 *done)
 {
-	struct trn_cursor dst, src;
-
-	trn_cursor_set(&dst, op->dst, dst_offset + *done);
-	trn_cursor_set(&src, op->src, src_offset + *done);
 	while (*done < op->size) {
-		u64 len = min3(op->size - *done, dst.left, src.left);
+		u64 len = min3(op->size - *done, dst->left, src->left);
 
 		if (e->spread && !e->chunk) {
 			trn_emit_next_ring(e);
@@ -104,13 +109,24 @@ static bool trn_emit_row(struct trn_emit *e, const struct trn_job_op *op, u64 ds
 			len = min_t(u64, len, e->chunk);
 			e->chunk -= len;
 		}
-		trn_emit_desc(e, dst.axi, src.axi, len, 0);
+		trn_emit_desc(e, dst->axi, src->axi, len, 0);
 		trn_emit_step(e);
 		*done += len;
-		trn_cursor_move(&dst, len, *done < op->size);
-		trn_cursor_move(&src, len, *done < op->size);
+		trn_cursor_move(dst, len, *done < op->size);
+		trn_cursor_move(src, len, *done < op->size);
 	}
 	return true;
+}
+
+/* Writes what is not @done of a row; that is all of a plain copy. */
+static bool trn_emit_row(struct trn_emit *e, const struct trn_job_op *op, u64 dst_offset,
+			 u64 src_offset, u64 *done)
+{
+	struct trn_cursor dst, src;
+
+	trn_cursor_set(&dst, op->dst, dst_offset + *done);
+	trn_cursor_set(&src, op->src, src_offset + *done);
+	return trn_emit_span(e, op, &dst, &src, done);
 }
 
 /**
@@ -322,6 +338,9 @@ bool trn_emit_other(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
 		return trn_emit_strided(e, op, done);
 	case TRAINIUM_OP_TIMESTAMP:
 		return trn_emit_timestamp(e, op, done);
+	case TRAINIUM_OP_REDUCE:
+	case TRAINIUM_OP_ACCUMULATE:
+		return trn_emit_combine(e, op, done);
 	default:
 		return trn_emit_fill(e, op, done);
 	}

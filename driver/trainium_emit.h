@@ -35,6 +35,8 @@ struct trn_emit {
 	u32 space;
 	/** @flags: of the next descriptor */
 	u32 flags;
+	/** @meta: what the next descriptors do */
+	u32 meta;
 	/** @bit: BIT(@cur) */
 	u32 bit;
 	/** @used: rings with descriptors of the job from earlier passes */
@@ -65,6 +67,9 @@ struct trn_cursor {
 const struct trn_seg *trn_bo_find_seg(const struct trn_bo *bo, u64 offset);
 void trn_emit_ring(struct trn_emit *e, u32 ring);
 bool trn_emit_copy_slow(struct trn_emit *e, const struct trn_job_op *op, u64 *done);
+bool trn_emit_span(struct trn_emit *e, const struct trn_job_op *op, struct trn_cursor *dst,
+		   struct trn_cursor *src, u64 *done);
+bool trn_emit_combine(struct trn_emit *e, const struct trn_job_op *op, u64 *done);
 bool trn_emit_other(struct trn_emit *e, const struct trn_job_op *op, u64 *done);
 void trn_emit_rewind(struct trn_emit *e);
 bool trn_bo_is_aligned(const struct trn_bo *bo, u64 offset);
@@ -92,7 +97,7 @@ static inline void trn_cursor_move(struct trn_cursor *c, u64 bytes, bool more)
 
 static inline void trn_emit_desc(struct trn_emit *e, u64 dst, u64 src, u32 len, u32 flags)
 {
-	trn_ring_copy(e->ring, dst, src, len, flags | e->flags);
+	trn_ring_move(e->ring, dst, src, len, e->meta, flags | e->flags);
 	e->flags = 0;
 	e->written |= e->bit;
 	e->space--;
@@ -146,6 +151,7 @@ static inline void trn_emit_init(struct trn_emit *e, struct trn_queue *q, u64 se
 	e->bit = BIT(0);
 	e->space = space > TRN_EMIT_MARKERS ? space - TRN_EMIT_MARKERS : 0;
 	e->flags = TRN_RING_DMB;
+	e->meta = TRN_META_COPY;
 	e->used = 0;
 	e->written = 0;
 	e->spread = false;

@@ -9,6 +9,7 @@
 #include <drm/drm_prime.h>
 
 #include "trainium_compat.h"
+#include "trainium_fabric.h"
 #include "trainium_gem.h"
 #include "trainium_queue.h"
 
@@ -23,6 +24,10 @@ static void trn_gem_free(struct drm_gem_object *obj)
 
 	if (trn_bo_is_hbm(bo))
 		trn_hbm_free(to_trn_device(obj->dev), bo);
+	else if (bo->placement == TRAINIUM_BO_PEER)
+		trn_peer_release(bo);
+	else if (bo->placement == TRAINIUM_BO_GROUP)
+		trn_group_bo_release(bo);
 	else
 		trn_bo_release_host(bo);
 	if (obj->import_attach)
@@ -162,6 +167,9 @@ struct trn_bo *trn_bo_new(struct trn_device *tdev, u64 size, u64 span,
 	if (placement == TRAINIUM_BO_HOST)
 		bo->flags |= TRAINIUM_BO_F_CPU_VISIBLE;
 	bo->segs = bo->one;
+	INIT_LIST_HEAD(&bo->peers);
+	INIT_LIST_HEAD(&bo->peer_link);
+	INIT_LIST_HEAD(&bo->group_link);
 	bo->content_generation = atomic64_read(&tdev->reset_count);
 	bo->base.funcs = &trn_gem_funcs;
 	drm_gem_private_object_init(&tdev->drm, &bo->base, span);
@@ -194,7 +202,7 @@ static struct trn_bo *trn_bo_create_hbm(struct trn_device *tdev, u64 size,
 		return ERR_PTR(-ENOSPC);
 	if (args->flags & TRAINIUM_BO_F_CPU_VISIBLE && !tdev->hbm_phys)
 		return ERR_PTR(-EOPNOTSUPP);
-	bo = trn_bo_new(tdev, size, size, TRAINIUM_BO_HBM, 0);
+	bo = trn_bo_new(tdev, size, size, TRAINIUM_BO_HBM, args->flags & TRAINIUM_BO_F_PEER);
 	if (IS_ERR(bo))
 		return bo;
 	ret = trn_hbm_alloc(tdev, bo, args);
@@ -226,6 +234,20 @@ err_put:
 	return ERR_PTR(ret);
 }
 
+/**
+ * trn_bo_create_own - device memory for the driver itself
+ * @tdev: device
+ * @size: bytes, whole pages
+ *
+ * Return: the buffer, zeroed, or an ERR_PTR.
+ */
+struct trn_bo *trn_bo_create_own(struct trn_device *tdev, u64 size)
+{
+	const struct drm_trainium_bo_create args = { .stack = TRAINIUM_STACK_ANY };
+
+	return trn_bo_create_hbm(tdev, size, &args);
+}
+
 static int trn_bo_create_check(struct trn_device *tdev,
 			       const struct drm_trainium_bo_create *args)
 {
@@ -239,7 +261,8 @@ static int trn_bo_create_check(struct trn_device *tdev,
 			return -EINVAL;
 		if (args->alignment & (args->alignment - 1))
 			return -EINVAL;
-		allowed = TRAINIUM_BO_F_CPU_VISIBLE | TRAINIUM_BO_F_NEAR_ENGINE;
+		allowed = TRAINIUM_BO_F_CPU_VISIBLE | TRAINIUM_BO_F_NEAR_ENGINE |
+			  TRAINIUM_BO_F_PEER;
 		break;
 	case TRAINIUM_BO_USERPTR:
 		allowed = TRAINIUM_BO_F_READ_ONLY;

@@ -15,10 +15,15 @@
 /* In struct trn_bo only: memory of another driver, by PRIME */
 #define TRN_BO_IMPORTED		0x100u
 
+struct trn_group;
+
 /* In struct trn_bo only, beside TRAINIUM_BO_F_* */
+#define TRN_BO_F_REMOTE		BIT(29)	/* other chips' memory: @revoked counts */
 #define TRN_BO_F_SYNC		BIT(30)	/* CPU caches or a bounce buffer are in the way */
 #define TRN_BO_F_SHARED		BIT(31)	/* has a dma-buf: its reservation object counts */
-#define TRN_BO_F_INTERNAL	(TRN_BO_F_SYNC | TRN_BO_F_SHARED)
+#define TRN_BO_F_INTERNAL	(TRN_BO_F_REMOTE | TRN_BO_F_SYNC | TRN_BO_F_SHARED)
+/* Each submit has to look at such a buffer more closely. */
+#define TRN_BO_F_SPECIAL	(TRN_BO_F_REMOTE | TRN_BO_F_SHARED)
 
 /**
  * struct trn_seg - a stretch of a buffer that is contiguous for the device
@@ -49,7 +54,7 @@ struct trn_bo {
 	u32 flags;
 	/** @stack: HBM: where */
 	u32 stack;
-	/** @revoked: imported: the exporter has taken its memory back */
+	/** @revoked: imported, peer, group: the memory is not there any more */
 	bool revoked;
 	/** @shared_at: trn_device.share_count since it is shared, or revoked */
 	u64 shared_at;
@@ -84,6 +89,19 @@ struct trn_bo {
 	struct dma_buf *dmabuf;
 	/** @export_link: in trn_device.exports while there is @dmabuf */
 	struct list_head export_link;
+
+	/** @peers: exported HBM: peer buffers of it; trn_device.bos_lock */
+	struct list_head peers;
+	/** @there: peer: the buffer on its own chip; holds it and the device */
+	struct trn_bo *there;
+	/** @peer_buf: peer: what was imported, NULL in a self-test */
+	struct dma_buf *peer_buf;
+	/** @peer_link: peer: in @peers of @there; lock of that device */
+	struct list_head peer_link;
+	/** @group: group: whose members' memory it is; holds it */
+	struct trn_group *group;
+	/** @group_link: group: in its list of buffers */
+	struct list_head group_link;
 };
 
 static inline struct trn_bo *to_trn_bo(struct drm_gem_object *obj)
@@ -106,6 +124,12 @@ static inline bool trn_bo_is_hbm(const struct trn_bo *bo)
 	return bo->placement == TRAINIUM_BO_HBM;
 }
 
+/* How a submit that uses a buffer ends whose memory is not there any more */
+static inline int trn_bo_revoked(const struct trn_bo *bo)
+{
+	return bo->placement == TRAINIUM_BO_GROUP ? -ENOTCONN : -ENODEV;
+}
+
 /* Where BAR4 shows a buffer in HBM that is CPU-visible */
 static inline phys_addr_t trn_bo_phys(const struct trn_bo *bo)
 {
@@ -117,6 +141,7 @@ static inline phys_addr_t trn_bo_phys(const struct trn_bo *bo)
 /* trainium_gem.c */
 struct trn_bo *trn_bo_new(struct trn_device *tdev, u64 size, u64 span,
 			  u32 placement, u32 flags);
+struct trn_bo *trn_bo_create_own(struct trn_device *tdev, u64 size);
 
 /* trainium_dmabuf.c */
 struct dma_buf *trn_gem_export(struct drm_gem_object *obj, int flags);
@@ -127,6 +152,8 @@ void trn_exports_revoke(struct trn_device *tdev);
 int trn_share_begin(struct trn_bo *bo);
 void trn_share_changed(struct trn_bo *bo);
 int trn_share_in_flight(struct trn_bo *bo);
+void trn_bo_take_back(struct trn_bo *bo);
+void trn_bo_wait_idle(struct trn_bo *bo, unsigned long end);
 
 /* trainium_hostmem.c */
 int trn_bo_attach_dma(struct trn_bo *bo, struct sg_table *sgt);

@@ -14,6 +14,7 @@
 
 #include "regs/ext.h"
 #include "regs/iofic.h"
+#include "trainium_fabric.h"
 #include "trainium_ring.h"
 
 #define TRN_MAX_VECTORS		32u
@@ -29,8 +30,12 @@ static void trn_irq_event(struct trn_device *tdev, unsigned int vector,
 	unsigned int q;
 
 	trace_trn_irq(tdev, vector, id, pending);
-	if (id == TRN_EXT_ENGINE_DEVICE)
-		trn_telemetry_event(tdev);
+	if (id == TRN_EXT_ENGINE_DEVICE) {
+		if (pending & BIT(TRN_EXT_DEVICE_SLOT_FABRIC))
+			trn_fabric_event(tdev);
+		if (pending & ~BIT(TRN_EXT_DEVICE_SLOT_FABRIC))
+			trn_telemetry_event(tdev);
+	}
 	if (id >= tdev->hw->num_engines)
 		return;
 	engine = &tdev->engines[id];

@@ -73,7 +73,7 @@ static void trn_list_fill_ring(struct trn_list *list, struct trn_ring *ring)
 		trn_ring_copy(ring, ring->done_axi + sizeof(*ring->done), zeroes,
 			      sizeof(*ring->done), 0);
 	trn_ring_write(ring, ring->done_axi, ring->marker_axi + 8 * ring->head,
-		       sizeof(*ring->done), 0, TRN_S2M_STRONG_ORDER);
+		       sizeof(*ring->done), TRN_META_COPY, 0, TRN_S2M_STRONG_ORDER);
 
 	ring->len = rounddown(TRN_LIST_SLOTS, list->unit);
 	for (at = list->unit; at < ring->len; at += list->unit) {
@@ -256,7 +256,8 @@ static bool trn_list_is_shared(struct trn_list *list, struct trn_device *tdev)
 	if (likely(list->share_count == count))
 		return false;
 	for (i = 0; i < list->refs.num; i++)
-		if (READ_ONCE(list->refs.list[i]->flags) & TRN_BO_F_SHARED)
+		if (READ_ONCE(list->refs.list[i]->flags) & TRN_BO_F_SHARED ||
+		    READ_ONCE(list->refs.list[i]->revoked))
 			return true;
 	list->share_count = count;
 	return false;

@@ -11,6 +11,7 @@
 
 #include "regs/ext.h"
 #include "trainium_compat.h"
+#include "trainium_fabric.h"
 #include "trainium_queue.h"
 
 /* Every type has the size that this driver knows. */
@@ -23,6 +24,7 @@ union trn_query {
 	struct drm_trainium_query_telemetry telemetry;
 	struct drm_trainium_query_holder holder;
 	struct drm_trainium_query_core core;
+	struct drm_trainium_query_fabric fabric;
 };
 
 static u32 trn_query_size(u32 type)
@@ -44,6 +46,8 @@ static u32 trn_query_size(u32 type)
 		return sizeof(struct drm_trainium_query_holder);
 	case TRAINIUM_QUERY_CORE:
 		return sizeof(struct drm_trainium_query_core);
+	case TRAINIUM_QUERY_FABRIC:
+		return sizeof(struct drm_trainium_query_fabric);
 	default:
 		return 0;
 	}
@@ -70,6 +74,8 @@ static void trn_query_device(struct trn_device *tdev, struct drm_trainium_query_
 		d->features |= TRAINIUM_FEATURE_MODEL_CLOCK;
 	if (trn_has_timestamp(tdev))
 		d->features |= TRAINIUM_FEATURE_TIMESTAMP;
+	if (tdev->fabric)
+		d->features |= TRAINIUM_FEATURE_FABRIC;
 	strscpy(d->name, hw->name, sizeof(d->name));
 	d->serial = tdev->serial;
 	d->routing_id = tdev->routing_id;
@@ -190,6 +196,8 @@ static int trn_query(struct drm_file *file, u32 type, u32 index, union trn_query
 		return 0;
 	case TRAINIUM_QUERY_TELEMETRY:
 		return trn_telemetry_read(tdev, &out->telemetry);
+	case TRAINIUM_QUERY_FABRIC:
+		return trn_fabric_query(tdev, &out->fabric);
 	}
 	return -EINVAL;
 }
@@ -284,6 +292,9 @@ static void trn_file_memory(struct drm_file *file, struct trn_region_stats *stat
 		struct trn_bo *bo = to_trn_bo(obj);
 		struct drm_memory_stats *s = &stats->host;
 
+		/* It is counted on its own chip. */
+		if (bo->flags & TRN_BO_F_REMOTE)
+			continue;
 		if (trn_bo_is_hbm(bo))
 			s = &stats->hbm[bo->stack];
 		if (drm_gem_object_is_shared_for_memory_stats(obj))

@@ -15,6 +15,7 @@
 #include <drm/drm_print.h>
 
 #include "trainium_emit.h"
+#include "trainium_fabric.h"
 
 /* How much worse an engine far from the wanted stack is than a ring in use */
 #define TRN_COST_FAR		64u
@@ -613,6 +614,7 @@ void trn_file_close(struct drm_device *drm, struct drm_file *file)
 		trn_queue_put(q);
 	}
 	trn_events_file_close(tfile);
+	trn_groups_file_close(tfile);
 	mutex_destroy(&tfile->lock);
 	trn_account_put(tfile->account);
 	kfree(tfile);

@@ -16,6 +16,7 @@
 #include <drm/drm_print.h>
 
 #include "trainium_emit.h"
+#include "trainium_fabric.h"
 
 unsigned int trn_job_timeout_ms = 2000;
 module_param_named(job_timeout_ms, trn_job_timeout_ms, uint, 0444);
@@ -128,8 +129,9 @@ static void trn_replay_write(struct trn_ring *ring, struct trn_slot *slot, u32 r
 	for (; n; n--, from++) {
 		u32 word0 = lower_32_bits(le64_to_cpu(from->m2s.ctrl));
 
-		trn_ring_copy(ring, from->dst, le64_to_cpu(from->m2s.addr),
-			      word0 & TRN_DESC_LEN_MASK, word0 & TRN_M2S_DMB);
+		trn_ring_move(ring, from->dst, le64_to_cpu(from->m2s.addr),
+			      word0 & TRN_DESC_LEN_MASK,
+			      upper_32_bits(le64_to_cpu(from->m2s.ctrl)), word0 & TRN_M2S_DMB);
 	}
 	slot->marker[r] = trn_ring_marker(ring, true);
 }
@@ -299,7 +301,8 @@ static void trn_queue_blame(struct trn_queue *q, struct trn_ring *ring, u32 reas
 	drm_err(&q->tdev->drm,
 		"queue %u: job %llu %s on engine %u (causes m2s %#x, s2m %#x)\n",
 		q->id, slot->seqno,
-		reason == TRAINIUM_REASON_ABORT ? "was aborted" : "makes no progress",
+		reason == TRAINIUM_REASON_TIMEOUT ? "makes no progress" :
+		reason == TRAINIUM_REASON_FABRIC ? "was refused by the fabric" : "was aborted",
 		engine->id, lower_32_bits(cause), upper_32_bits(cause));
 
 	spin_lock_irq(&q->fc->lock);
@@ -348,6 +351,8 @@ static void trn_engine_blame(struct trn_engine *engine, u64 cause)
 {
 	u32 guilty = trn_engine_guilty(engine), suspects = 0, named = 0;
 	struct trn_device *tdev = engine->tdev;
+	u32 reason = trn_fabric_failed(tdev, engine->id) ? TRAINIUM_REASON_FABRIC :
+							   TRAINIUM_REASON_ABORT;
 	struct trn_queue *q;
 	int r;
 
@@ -372,7 +377,7 @@ static void trn_engine_blame(struct trn_engine *engine, u64 cause)
 
 			slot->suspect = true;
 			if (blame)
-				trn_queue_blame(q, q->ring[r], TRAINIUM_REASON_ABORT, cause);
+				trn_queue_blame(q, q->ring[r], reason, cause);
 		}
 		mutex_unlock(&q->lock);
 	}

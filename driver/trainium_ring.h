@@ -160,19 +160,34 @@ static inline u32 trn_ring_word0(const struct trn_ring *ring, u32 len)
 }
 
 static inline void trn_ring_write(struct trn_ring *ring, u64 dst, u64 src,
-				  u32 len, u32 m2s_flags, u32 s2m_flags)
+				  u32 len, u32 meta, u32 m2s_flags, u32 s2m_flags)
 {
 	u32 slot = ring->head & ring->mask;
 	u32 word0 = trn_ring_word0(ring, len);
 	struct trn_desc *m2s = &ring->m2s[slot];
 	struct trn_desc *s2m = &ring->s2m[slot];
 
-	m2s->ctrl = cpu_to_le64((u64)TRN_META_COPY << 32 | word0 |
+	m2s->ctrl = cpu_to_le64((u64)meta << 32 | word0 |
 				TRN_M2S_FIRST | TRN_M2S_LAST | m2s_flags);
 	m2s->addr = cpu_to_le64(src);
 	s2m->ctrl = cpu_to_le64(word0 | s2m_flags);
 	s2m->addr = cpu_to_le64(dst);
 	ring->head++;
+}
+
+/**
+ * trn_ring_move - write one transfer, a descriptor on each side
+ * @ring: a ring with space for it
+ * @dst: AXI address
+ * @src: AXI address
+ * @len: bytes, 1 to 65536
+ * @meta: TRN_META_*: what is done on the way
+ * @flags: TRN_RING_DMB or 0
+ */
+static inline void trn_ring_move(struct trn_ring *ring, u64 dst, u64 src, u32 len,
+				 u32 meta, u32 flags)
+{
+	trn_ring_write(ring, dst, src, len, meta, flags, 0);
 }
 
 /**
@@ -186,7 +201,7 @@ static inline void trn_ring_write(struct trn_ring *ring, u64 dst, u64 src,
 static inline void trn_ring_copy(struct trn_ring *ring, u64 dst, u64 src,
 				 u32 len, u32 flags)
 {
-	trn_ring_write(ring, dst, src, len, flags, 0);
+	trn_ring_move(ring, dst, src, len, TRN_META_COPY, flags);
 }
 
 /**
@@ -206,7 +221,7 @@ static inline u64 trn_ring_marker(struct trn_ring *ring, bool irq)
 	ring->last++;
 	ring->marker[slot] = cpu_to_le64(ring->last);
 	trn_ring_write(ring, ring->done_axi, ring->marker_axi + 8 * slot,
-		       sizeof(__le64), 0,
+		       sizeof(__le64), TRN_META_COPY, 0,
 		       TRN_S2M_STRONG_ORDER | (irq ? TRN_DESC_INT : 0));
 	ring->marker_end[ring->last & ring->mask] = ring->head;
 	return ring->last;

@@ -342,3 +342,29 @@ int trn_share_begin(struct trn_bo *bo)
 	dma_resv_unlock(bo->base.resv);
 	return ret;
 }
+
+/**
+ * trn_bo_take_back - the memory of a buffer is not there any more
+ * @bo: imported, peer or group buffer; its reservation is locked
+ *
+ * New submits are refused, and those in flight have fences there afterwards.
+ */
+void trn_bo_take_back(struct trn_bo *bo)
+{
+	WRITE_ONCE(bo->revoked, true);
+	trn_share_changed(bo);
+	trn_share_in_flight(bo);
+}
+
+/**
+ * trn_bo_wait_idle - wait for the jobs whose fences are at a buffer
+ * @bo: the buffer
+ * @end: until then, in jiffies
+ */
+void trn_bo_wait_idle(struct trn_bo *bo, unsigned long end)
+{
+	unsigned long now = jiffies;
+
+	dma_resv_wait_timeout(bo->base.resv, DMA_RESV_USAGE_BOOKKEEP, false,
+			      time_before(now, end) ? end - now : 1);
+}

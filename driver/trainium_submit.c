@@ -170,10 +170,12 @@ static noinline int trn_submit_special(struct trn_submit *s, struct trn_bo *bo, 
 	if (!size || !trn_bo_has_range(bo, offset, size) ||
 	    (write && bo->flags & TRAINIUM_BO_F_READ_ONLY))
 		return -EINVAL;
-	if (!(bo->flags & TRN_BO_F_SHARED))
+	if (!(bo->flags & TRN_BO_F_SPECIAL))
 		return 0;
 	if (READ_ONCE(bo->revoked))
-		return -ENODEV;
+		return trn_bo_revoked(bo);
+	if (!(bo->flags & TRN_BO_F_SHARED))
+		return 0;
 	ret = trn_shares_add(&s->shares, bo, write, s->bos == &s->own);
 	return ret == -ENOSPC ? TRN_SUBMIT_SLOW : ret;
 }
@@ -191,7 +193,9 @@ static int trn_submit_strided(struct trn_submit *s, struct trn_job_op *op,
 		return ret;
 	op->src_offset = in->src_offset;
 	ret = trn_strided_check(op);
-	if (!ret && op->src->flags & TRN_BO_F_SHARED)
+	if (!ret && op->src->placement == TRAINIUM_BO_GROUP)
+		ret = -EINVAL;
+	if (!ret && op->src->flags & TRN_BO_F_SPECIAL)
 		ret = trn_submit_special(s, op->src, op->src_offset, op->size, false);
 	if (ret)
 		return ret;
@@ -218,6 +222,39 @@ static int trn_submit_timestamp(struct trn_submit *s, struct trn_job_op *op,
 	return 0;
 }
 
+/* A source that is not simply a private buffer; groups can only be reduced. */
+static noinline int trn_submit_source(struct trn_submit *s, struct trn_job_op *op)
+{
+	bool group = op->src->placement == TRAINIUM_BO_GROUP;
+	bool reduce = op->type == TRAINIUM_OP_REDUCE;
+
+	if (group != reduce)
+		return -EINVAL;
+	return trn_submit_special(s, op->src, op->src_offset, op->size, false);
+}
+
+static int trn_submit_combine(struct trn_submit *s, struct trn_job_op *op,
+			      const struct drm_trainium_op *in)
+{
+	int ret = trn_combine_check(s->q->tdev, in);
+
+	if (!ret)
+		ret = trn_submit_bo(s, in->src, &op->src);
+	if (ret)
+		return ret;
+	op->src_offset = in->src_offset;
+	ret = trn_submit_source(s, op);
+	if (ret)
+		return ret;
+	/* Combined twice, the result would be another one. */
+	if (op->type == TRAINIUM_OP_ACCUMULATE) {
+		if (op->dst->placement == TRAINIUM_BO_GROUP || op->src == op->dst)
+			return -EINVAL;
+		s->once = true;
+	}
+	return trn_combine_aligned(op) ? 0 : -EINVAL;
+}
+
 static int trn_submit_other(struct trn_submit *s, struct trn_job_op *op,
 			    const struct drm_trainium_op *in)
 {
@@ -228,6 +265,9 @@ static int trn_submit_other(struct trn_submit *s, struct trn_job_op *op,
 		return s->bos == &s->own ? trn_submit_strided(s, op, in) : TRN_SUBMIT_SLOW;
 	case TRAINIUM_OP_TIMESTAMP:
 		return trn_submit_timestamp(s, op, in);
+	case TRAINIUM_OP_REDUCE:
+	case TRAINIUM_OP_ACCUMULATE:
+		return trn_submit_combine(s, op, in);
 	default:
 		return -EINVAL;
 	}
@@ -239,7 +279,7 @@ static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
 {
 	int ret;
 
-	if (unlikely(in->flags & ~TRAINIUM_OP_F_BARRIER))
+	if (unlikely(in->flags & ~TRAINIUM_OP_F_BARRIER) && !trn_op_combines(in))
 		return -EINVAL;
 	ret = trn_submit_bo(s, in->dst, &op->dst);
 	if (unlikely(ret))
@@ -250,7 +290,7 @@ static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
 	op->size = in->size;
 	s->bytes += in->size;
 	if (unlikely(!in->size || !trn_bo_has_range(op->dst, in->dst_offset, in->size) ||
-		     (op->dst->flags & (TRAINIUM_BO_F_READ_ONLY | TRN_BO_F_SHARED)))) {
+		     (op->dst->flags & (TRAINIUM_BO_F_READ_ONLY | TRN_BO_F_SPECIAL)))) {
 		ret = trn_submit_special(s, op->dst, op->dst_offset, op->size, true);
 		if (ret)
 			return ret;
@@ -264,8 +304,8 @@ static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
 		return ret;
 	op->src_offset = in->src_offset;
 	if (unlikely(!trn_bo_has_range(op->src, in->src_offset, in->size) ||
-		     (op->src->flags & TRN_BO_F_SHARED))) {
-		ret = trn_submit_special(s, op->src, op->src_offset, op->size, false);
+		     (op->src->flags & TRN_BO_F_SPECIAL))) {
+		ret = trn_submit_source(s, op);
 		if (ret)
 			return ret;
 	}
@@ -346,7 +386,7 @@ static int trn_submit_emit(struct trn_submit *s, struct trn_emit *e)
 			ret = trn_submit_op(s, &op, &s->block[i]);
 			if (unlikely(ret))
 				return ret;
-			if (op.flags && at + i) {
+			if (op.flags & TRAINIUM_OP_F_BARRIER && at + i) {
 				if (e->spread)
 					return TRN_SUBMIT_SLOW;
 				s->barriers = true;
@@ -406,7 +446,7 @@ struct trn_slot *trn_submit_slot(struct trn_submit *s)
 	slot->rings = 0;
 	slot->unwritten = false;
 	slot->sync = s->sync;
-	slot->barriers = s->barriers;
+	slot->barriers = s->barriers || s->once;
 	slot->suspect = false;
 	slot->error = 0;
 	slot->reason = TRAINIUM_REASON_NONE;
@@ -574,7 +614,7 @@ static int trn_submit_read_ops(struct trn_submit *s, struct trn_job *job)
 			if (s->bytes > TRN_MAX_JOB_BYTES)
 				return -EINVAL;
 			patterns |= op->type == TRAINIUM_OP_FILL && op->pattern;
-			s->barriers |= op->flags && at + i;
+			s->barriers |= op->flags & TRAINIUM_OP_F_BARRIER && at + i;
 		}
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -789,6 +829,7 @@ static void trn_submit_again(struct trn_submit *s)
 	s->bytes = 0;
 	s->sync = false;
 	s->barriers = false;
+	s->once = false;
 }
 
 static int trn_submit_job(struct trn_submit *s)

@@ -39,6 +39,8 @@ struct trn_submit {
 	bool depends;
 	bool sync;
 	bool barriers;
+	/** @once: must not be executed twice, barriers or not */
+	bool once;
 	/** @ended: the job has ended without a slot of its own */
 	bool ended;
 	u64 seqno;
@@ -71,6 +73,7 @@ static inline void trn_submit_init(struct trn_submit *s, struct trn_queue *q,
 	s->depends = false;
 	s->sync = false;
 	s->barriers = false;
+	s->once = false;
 	s->ended = false;
 	s->seqno = 0;
 	s->bytes = 0;
@@ -107,6 +110,16 @@ static inline s64 trn_submit_deadline(const struct drm_trainium_submit *args)
 {
 	return args->flags & TRAINIUM_SUBMIT_WAIT ? args->deadline_ns : S64_MAX;
 }
+
+/* Has the op flags that other ops may not have? */
+static inline bool trn_op_combines(const struct drm_trainium_op *op)
+{
+	return op->type == TRAINIUM_OP_REDUCE || op->type == TRAINIUM_OP_ACCUMULATE;
+}
+
+/* trainium_combine.c */
+int trn_combine_check(const struct trn_device *tdev, const struct drm_trainium_op *op);
+bool trn_combine_aligned(const struct trn_job_op *op);
 
 int trn_submit_check(const struct drm_trainium_submit *args);
 int trn_submit_parse(struct trn_submit *s, struct trn_job **job);

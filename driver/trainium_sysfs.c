@@ -8,7 +8,7 @@
 #include <linux/stddef.h>
 #include <linux/sysfs.h>
 
-#include "trainium_device.h"
+#include "trainium_fabric.h"
 
 static ssize_t generation_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -254,6 +254,83 @@ static ssize_t hbm_repair_state_show(struct device *dev, struct device_attribute
 }
 static DEVICE_ATTR_RO(hbm_repair_state);
 
+/* Of the fabric */
+
+static const char * const trn_fabric_kinds[] = { "none", "neuronlink", "neuronswitch", "nvlink" };
+
+static ssize_t kind_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct trn_device *tdev = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%s\n", trn_fabric_kinds[tdev->fabric->kind]);
+}
+static DEVICE_ATTR_RO(kind);
+
+static ssize_t cluster_uuid_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct trn_device *tdev = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%pUb\n", &tdev->fabric->uuid);
+}
+static DEVICE_ATTR_RO(cluster_uuid);
+
+#define TRN_FABRIC_ATTR(_name, _member)							\
+	static ssize_t _name##_show(struct device *dev, struct device_attribute *attr,	\
+				    char *buf)						\
+	{										\
+		struct drm_trainium_query_fabric q = { };				\
+		int ret = trn_fabric_query(dev_get_drvdata(dev), &q);			\
+											\
+		return ret ?: sysfs_emit(buf, "%u\n", q._member);			\
+	}										\
+	static DEVICE_ATTR_RO(_name)
+
+TRN_FABRIC_ATTR(chip, chip);
+TRN_FABRIC_ATTR(num_chips, num_chips);
+TRN_FABRIC_ATTR(rack, rack);
+TRN_FABRIC_ATTR(server, server);
+TRN_FABRIC_ATTR(position, position);
+TRN_FABRIC_ATTR(partition, partition);
+TRN_FABRIC_ATTR(partition_changes, partition_changes);
+TRN_FABRIC_ATTR(num_ports, num_ports);
+
+static ssize_t ports_up_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct drm_trainium_query_fabric q = { };
+	int ret = trn_fabric_query(dev_get_drvdata(dev), &q);
+
+	return ret ?: sysfs_emit(buf, "%lu\n", hweight64(q.ports_up));
+}
+static DEVICE_ATTR_RO(ports_up);
+
+static struct attribute *trn_fabric_attrs[] = {
+	&dev_attr_kind.attr,
+	&dev_attr_cluster_uuid.attr,
+	&dev_attr_chip.attr,
+	&dev_attr_num_chips.attr,
+	&dev_attr_rack.attr,
+	&dev_attr_server.attr,
+	&dev_attr_position.attr,
+	&dev_attr_partition.attr,
+	&dev_attr_partition_changes.attr,
+	&dev_attr_num_ports.attr,
+	&dev_attr_ports_up.attr,
+	NULL
+};
+
+static umode_t trn_fabric_visible(struct kobject *kobj, struct attribute *attr, int n)
+{
+	const struct trn_device *tdev = dev_get_drvdata(kobj_to_dev(kobj));
+
+	return tdev->fabric ? attr->mode : 0;
+}
+
+static const struct attribute_group trn_fabric_group = {
+	.name = "fabric",
+	.attrs = trn_fabric_attrs,
+	.is_visible = trn_fabric_visible,
+};
+
 static struct attribute *trn_attrs[] = {
 	&dev_attr_generation.attr,
 	&dev_attr_serial.attr,
@@ -274,5 +351,6 @@ const struct attribute_group *trn_sysfs_groups[] = {
 	&trn_health_group,
 	&trn_ecc_group,
 	&trn_power_group,
+	&trn_fabric_group,
 	NULL
 };

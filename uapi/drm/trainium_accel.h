@@ -23,6 +23,7 @@
  *  -EBUSY	in use
  *  -EACCES	not permitted to this program
  *  -EOPNOTSUPP	not offered by this device or kernel
+ *  -EXDEV	the fabric has no way there: see DRM_IOCTL_TRAINIUM_FABRIC_PEER
  *  -ENODEV	the device is gone
  */
 #ifndef _TRAINIUM_ACCEL_H_
@@ -35,7 +36,7 @@ extern "C" {
 #endif
 
 #define TRAINIUM_UAPI_MAJOR	1
-#define TRAINIUM_UAPI_MINOR	2
+#define TRAINIUM_UAPI_MINOR	3
 
 #define DRM_TRAINIUM_QUERY		0x00
 #define DRM_TRAINIUM_BO_CREATE		0x01
@@ -45,7 +46,10 @@ extern "C" {
 #define DRM_TRAINIUM_SUBMIT		0x05
 #define DRM_TRAINIUM_RESET		0x06
 #define DRM_TRAINIUM_EVENTS		0x07
-/* 0x08..0x0b fabric: reserved */
+#define DRM_TRAINIUM_FABRIC_PORT	0x08
+#define DRM_TRAINIUM_FABRIC_CTL		0x09
+#define DRM_TRAINIUM_FABRIC_GROUP	0x0a
+#define DRM_TRAINIUM_FABRIC_PEER	0x0b
 #define DRM_TRAINIUM_LIST_CREATE	0x10
 #define DRM_TRAINIUM_LIST_SUBMIT	0x11
 
@@ -69,6 +73,8 @@ enum drm_trainium_query_type {
 	TRAINIUM_QUERY_HOLDER = 6,
 	/** @TRAINIUM_QUERY_CORE: struct drm_trainium_query_core of core @index */
 	TRAINIUM_QUERY_CORE = 7,
+	/** @TRAINIUM_QUERY_FABRIC: struct drm_trainium_query_fabric, since 1.3 */
+	TRAINIUM_QUERY_FABRIC = 8,
 };
 
 /**
@@ -246,6 +252,8 @@ enum drm_trainium_reason {
 	TRAINIUM_REASON_DEPENDENCY = 5,
 	/** @TRAINIUM_REASON_CLOSED: the queue was destroyed before the job had run */
 	TRAINIUM_REASON_CLOSED = 6,
+	/** @TRAINIUM_REASON_FABRIC: 1.3: no way through the fabric any more */
+	TRAINIUM_REASON_FABRIC = 7,
 };
 
 /**
@@ -402,6 +410,9 @@ struct drm_trainium_query_core {
 #define TRAINIUM_BO_HBM		0	/* device memory */
 #define TRAINIUM_BO_HOST	1	/* host memory of the kernel */
 #define TRAINIUM_BO_USERPTR	2	/* pinned pages of the caller */
+/* Of struct drm_trainium_bo_info only, since 1.3 */
+#define TRAINIUM_BO_PEER	3	/* memory of another chip, through the fabric */
+#define TRAINIUM_BO_GROUP	4	/* what members of a group have bound */
 
 /** Any stack */
 #define TRAINIUM_STACK_ANY	0xffffffffu
@@ -409,6 +420,7 @@ struct drm_trainium_query_core {
 #define TRAINIUM_BO_F_CPU_VISIBLE	(1u << 0)	/* HBM: must be mappable */
 #define TRAINIUM_BO_F_READ_ONLY		(1u << 1)	/* USERPTR: device only reads */
 #define TRAINIUM_BO_F_NEAR_ENGINE	(1u << 2)	/* 1.2: HBM: @stack is an engine */
+#define TRAINIUM_BO_F_PEER		(1u << 3)	/* 1.3: HBM: shared with peers only */
 
 /**
  * struct drm_trainium_bo_create - create a buffer
@@ -418,6 +430,11 @@ struct drm_trainium_query_core {
  * TRAINIUM_BO_F_NEAR_ENGINE it is the stack nearest to that engine, then the
  * others. Where the CPU sees a part of HBM only, that part is used last for
  * buffers without TRAINIUM_BO_F_CPU_VISIBLE.
+ *
+ * With TRAINIUM_BO_F_PEER a dma-buf of it can be imported by chips of the same
+ * fabric, and by nobody else; jobs do not wait for those of other chips that
+ * use it, unless syncobjs say so. In return it can be used in command lists,
+ * here and there.
  *
  * A host buffer is zeroed. Pinned pages count for RLIMIT_MEMLOCK; more than
  * that is -ENOMEM.
@@ -543,6 +560,20 @@ enum drm_trainium_op_type {
 	 * -EOPNOTSUPP without it. Since 1.2.
 	 */
 	TRAINIUM_OP_TIMESTAMP = 3,
+	/**
+	 * @TRAINIUM_OP_REDUCE: as a copy, from a buffer of a group: what its
+	 * members have there, combined by TRAINIUM_OP_F_COMBINE(). In order of
+	 * the members' chips; floating point types are summed as 32-bit floats
+	 * and rounded once. Since 1.3.
+	 */
+	TRAINIUM_OP_REDUCE = 4,
+	/**
+	 * @TRAINIUM_OP_ACCUMULATE: as a copy, but what @dst holds is combined
+	 * with @src by TRAINIUM_OP_F_COMBINE(). A job with such an op is never
+	 * executed twice: when a reset that another job has caused meets it,
+	 * it fails with -ECANCELED. Since 1.3.
+	 */
+	TRAINIUM_OP_ACCUMULATE = 5,
 };
 
 /**
@@ -550,6 +581,24 @@ enum drm_trainium_op_type {
  * all ops before it in the same submit have ended.
  */
 #define TRAINIUM_OP_F_BARRIER	(1u << 0)
+
+/**
+ * How REDUCE and ACCUMULATE combine elements: TRAINIUM_COMBINE_* and
+ * TRAINIUM_DTYPE_*. Offsets and sizes are multiples of 16. A group combines
+ * what struct drm_trainium_query_fabric says; others are -EOPNOTSUPP.
+ */
+#define TRAINIUM_OP_F_COMBINE(combine, dtype)	((combine) << 8 | (dtype) << 16)
+#define TRAINIUM_COMBINE_SUM	0u
+#define TRAINIUM_COMBINE_MIN	1u
+#define TRAINIUM_COMBINE_MAX	2u
+#define TRAINIUM_DTYPE_INT32	0u
+#define TRAINIUM_DTYPE_UINT32	1u
+#define TRAINIUM_DTYPE_INT64	2u
+#define TRAINIUM_DTYPE_FP16	3u
+#define TRAINIUM_DTYPE_BF16	4u
+#define TRAINIUM_DTYPE_FP32	5u
+#define TRAINIUM_DTYPE_FP8_E4M3	6u
+#define TRAINIUM_DTYPE_FP8_E5M2	7u
 
 /**
  * struct drm_trainium_op - one op of a submit
@@ -754,6 +803,14 @@ enum drm_trainium_event_type {
 	TRAINIUM_EVENT_THERMAL = 4,
 	/** @TRAINIUM_EVENT_FAULT: an engine failed a job; recovery follows */
 	TRAINIUM_EVENT_FAULT = 5,
+	/** @TRAINIUM_EVENT_PORT: a fabric port has changed its state; since 1.3 */
+	TRAINIUM_EVENT_PORT = 6,
+	/** @TRAINIUM_EVENT_PARTITION: the chip's partition has changed; since 1.3 */
+	TRAINIUM_EVENT_PARTITION = 7,
+	/** @TRAINIUM_EVENT_GROUP: a group of the chip has broken; since 1.3 */
+	TRAINIUM_EVENT_GROUP = 8,
+	/** @TRAINIUM_EVENT_COUNTER: a port's counter has reached its threshold; since 1.3 */
+	TRAINIUM_EVENT_COUNTER = 9,
 };
 
 /**
@@ -880,6 +937,68 @@ struct drm_trainium_event_fault {
 };
 
 /**
+ * struct drm_trainium_event_port - TRAINIUM_EVENT_PORT
+ *
+ * A port that has changed more than once since the last event is told of once.
+ */
+struct drm_trainium_event_port {
+	/** @port: its number */
+	__u32 port;
+	/** @state: enum drm_trainium_port_state, now */
+	__u32 state;
+	/** @before: the same, as the last event had it */
+	__u32 before;
+	/** @reason: enum drm_trainium_port_reason */
+	__u32 reason;
+	/** @lanes: in use */
+	__u32 lanes;
+	/** @flags: TRAINIUM_PORT_F_* */
+	__u32 flags;
+	/** @pad: zero */
+	__u64 pad;
+};
+
+/**
+ * struct drm_trainium_event_partition - TRAINIUM_EVENT_PARTITION
+ */
+struct drm_trainium_event_partition {
+	/** @partition: as in struct drm_trainium_query_fabric */
+	__u32 partition;
+	/** @changes: as there */
+	__u32 changes;
+	/** @pad: zero */
+	__u64 pad[3];
+};
+
+/**
+ * struct drm_trainium_event_group - TRAINIUM_EVENT_GROUP
+ */
+struct drm_trainium_event_group {
+	/** @group: id */
+	__u32 group;
+	/** @pad: zero */
+	__u32 pad;
+	/** @pad2: zero */
+	__u64 pad2[3];
+};
+
+/**
+ * struct drm_trainium_event_counter - TRAINIUM_EVENT_COUNTER
+ */
+struct drm_trainium_event_counter {
+	/** @port: its number */
+	__u32 port;
+	/** @counter: TRAINIUM_PORT_* index of the counter */
+	__u32 counter;
+	/** @value: of the counter */
+	__u64 value;
+	/** @threshold: that it has reached; there is none any more */
+	__u64 threshold;
+	/** @pad: zero */
+	__u64 pad;
+};
+
+/**
  * struct drm_trainium_event - what read() of a subscription returns
  *
  * Newer drivers may have longer records. Those that are read have the length
@@ -910,6 +1029,14 @@ struct drm_trainium_event {
 		struct drm_trainium_event_thermal thermal;
 		/** @fault: TRAINIUM_EVENT_FAULT */
 		struct drm_trainium_event_fault fault;
+		/** @port: TRAINIUM_EVENT_PORT */
+		struct drm_trainium_event_port port;
+		/** @partition: TRAINIUM_EVENT_PARTITION */
+		struct drm_trainium_event_partition partition;
+		/** @group: TRAINIUM_EVENT_GROUP */
+		struct drm_trainium_event_group group;
+		/** @counter: TRAINIUM_EVENT_COUNTER */
+		struct drm_trainium_event_counter counter;
 		/** @data: room for all of them */
 		__u64 data[4];
 	};
@@ -947,6 +1074,371 @@ struct drm_trainium_events {
 	__s32 fd;
 };
 
+/* Fabric: the links between chips. All of it since 1.3, with TRAINIUM_FEATURE_FABRIC. */
+
+#define TRAINIUM_FABRIC_NONE		0u
+#define TRAINIUM_FABRIC_NEURONLINK	1u
+#define TRAINIUM_FABRIC_NEURONSWITCH	2u
+#define TRAINIUM_FABRIC_NVLINK		3u
+
+#define TRAINIUM_FABRIC_CAP_MULTICAST	(1u << 0)
+#define TRAINIUM_FABRIC_CAP_REDUCE	(1u << 1)
+
+/** Partition of a chip that may talk to no other */
+#define TRAINIUM_PARTITION_NONE		0xffffu
+
+/**
+ * struct drm_trainium_query_fabric - the chip's place in its fabric
+ *
+ * All zero for a chip without one.
+ */
+struct drm_trainium_query_fabric {
+	/** @kind: TRAINIUM_FABRIC_* */
+	__u32 kind;
+	/** @caps: TRAINIUM_FABRIC_CAP_* */
+	__u32 caps;
+	/** @uuid: of the domain, all chips that links join */
+	__u8 uuid[16];
+	/** @chip: id of this chip in the domain */
+	__u32 chip;
+	/** @num_chips: ids are below this; not all need be there */
+	__u32 num_chips;
+	/** @rack: where the chip is */
+	__u32 rack;
+	/** @server: where the chip is */
+	__u32 server;
+	/** @position: in its server */
+	__u32 position;
+	/** @num_ports: ports of the chip */
+	__u32 num_ports;
+	/** @ports_up: bit p: port p carries traffic */
+	__u64 ports_up;
+	/** @partition: chips of one partition may talk to each other */
+	__u32 partition;
+	/** @partition_changes: times that it has changed */
+	__u32 partition_changes;
+	/** @max_groups: groups of the domain, for all */
+	__u32 max_groups;
+	/** @group_slots: ranges that a member can bind */
+	__u32 group_slots;
+	/** @group_granule: bound offsets and sizes are multiples of it, bytes */
+	__u32 group_granule;
+	/** @reduce_dtypes: bit per TRAINIUM_DTYPE_* that the fabric reduces */
+	__u32 reduce_dtypes;
+	/** @reduce_combines: bit per TRAINIUM_COMBINE_* */
+	__u32 reduce_combines;
+	/** @errors: accesses of this chip that the fabric refused */
+	__u32 errors;
+};
+
+/**
+ * enum drm_trainium_port_state - operational state of a port
+ */
+enum drm_trainium_port_state {
+	/** @TRAINIUM_PORT_OFF: in reset or without power */
+	TRAINIUM_PORT_OFF = 0,
+	/** @TRAINIUM_PORT_DETECT: looks for something at the other end */
+	TRAINIUM_PORT_DETECT = 1,
+	/** @TRAINIUM_PORT_TRAINING: both ends agree on lanes and rate */
+	TRAINIUM_PORT_TRAINING = 2,
+	/** @TRAINIUM_PORT_UP: carries traffic */
+	TRAINIUM_PORT_UP = 3,
+	/** @TRAINIUM_PORT_DEGRADED: carries traffic with fewer lanes or at a lower rate */
+	TRAINIUM_PORT_DEGRADED = 4,
+	/** @TRAINIUM_PORT_RECOVERY: was up, trains again */
+	TRAINIUM_PORT_RECOVERY = 5,
+	/** @TRAINIUM_PORT_FAILED: has given up */
+	TRAINIUM_PORT_FAILED = 6,
+	/** @TRAINIUM_PORT_DISABLED: switched off by software here */
+	TRAINIUM_PORT_DISABLED = 7,
+};
+
+/**
+ * enum drm_trainium_port_reason - why a port is not up
+ */
+enum drm_trainium_port_reason {
+	/** @TRAINIUM_PORT_REASON_NONE: no reason */
+	TRAINIUM_PORT_REASON_NONE = 0,
+	/** @TRAINIUM_PORT_REASON_NO_PEER: nothing at the other end */
+	TRAINIUM_PORT_REASON_NO_PEER = 1,
+	/** @TRAINIUM_PORT_REASON_WRONG_PEER: not what the wiring plan wants */
+	TRAINIUM_PORT_REASON_WRONG_PEER = 2,
+	/** @TRAINIUM_PORT_REASON_TIMEOUT: the other end does not train */
+	TRAINIUM_PORT_REASON_TIMEOUT = 3,
+	/** @TRAINIUM_PORT_REASON_FLAPPING: went down too often; latched */
+	TRAINIUM_PORT_REASON_FLAPPING = 4,
+	/** @TRAINIUM_PORT_REASON_ERRORS: too many errors */
+	TRAINIUM_PORT_REASON_ERRORS = 5,
+	/** @TRAINIUM_PORT_REASON_PEER_OFF: the other end is off or disabled */
+	TRAINIUM_PORT_REASON_PEER_OFF = 6,
+	/** @TRAINIUM_PORT_REASON_LANES: lanes were lost */
+	TRAINIUM_PORT_REASON_LANES = 7,
+	/** @TRAINIUM_PORT_REASON_CAP: lanes or rate are capped, here or there */
+	TRAINIUM_PORT_REASON_CAP = 8,
+	/** @TRAINIUM_PORT_REASON_CABLE: the link was pulled */
+	TRAINIUM_PORT_REASON_CABLE = 9,
+};
+
+#define TRAINIUM_PORT_KIND_CHIP		1u	/* to a chip of the same server */
+#define TRAINIUM_PORT_KIND_SWITCH	2u	/* to a switch */
+#define TRAINIUM_PORT_KIND_RACK		3u	/* to a chip of another rack */
+#define TRAINIUM_PORT_KIND_NODE		4u	/* to a chip of another node of an UltraServer */
+
+#define TRAINIUM_PORT_F_LATCHED		(1u << 0)	/* stays failed until cleared */
+#define TRAINIUM_PORT_F_PEER		(1u << 1)	/* @peer was read from the wire */
+#define TRAINIUM_PORT_F_PEER_SWITCH	(1u << 2)	/* and is a switch */
+#define TRAINIUM_PORT_F_EXPECT		(1u << 3)	/* the plan wants a link here */
+#define TRAINIUM_PORT_F_EXPECT_SWITCH	(1u << 4)	/* to a switch */
+#define TRAINIUM_PORT_F_LOOPBACK	(1u << 5)
+
+#define TRAINIUM_PORT_ADMIN_DISABLED	0u
+#define TRAINIUM_PORT_ADMIN_ENABLED	1u
+#define TRAINIUM_PORT_ADMIN_DRAINED	2u	/* trained, but carries nothing */
+
+/* Indices of counters; packets are of 256 bytes at most, bytes are payload */
+#define TRAINIUM_PORT_TX_BYTES		0u
+#define TRAINIUM_PORT_RX_BYTES		1u
+#define TRAINIUM_PORT_TX_PACKETS	2u
+#define TRAINIUM_PORT_RX_PACKETS	3u
+#define TRAINIUM_PORT_CRC_ERRORS	4u
+#define TRAINIUM_PORT_REPLAYS		5u
+#define TRAINIUM_PORT_RECOVERIES	6u
+#define TRAINIUM_PORT_LINK_DOWNS	7u
+#define TRAINIUM_PORT_DISCARDS		8u	/* packets with no way on */
+#define TRAINIUM_PORT_BLOCKED		9u	/* packets for another partition */
+#define TRAINIUM_PORT_MULTICASTS	10u	/* packets, of those above */
+#define TRAINIUM_PORT_REDUCTIONS	11u
+#define TRAINIUM_PORT_NUM_COUNTERS	12u
+#define TRAINIUM_PORT_MAX_COUNTERS	16u
+
+/**
+ * struct drm_trainium_fabric_port - a port and its counters
+ *
+ * The counters are of one moment, @snapshot_ns.
+ */
+struct drm_trainium_fabric_port {
+	/** @port: in: number */
+	__u32 port;
+	/** @flags: in: zero; out: TRAINIUM_PORT_F_* */
+	__u32 flags;
+	/** @kind: out: TRAINIUM_PORT_KIND_* */
+	__u32 kind;
+	/** @admin: out: TRAINIUM_PORT_ADMIN_*, what is asked of it */
+	__u32 admin;
+	/** @state: out: enum drm_trainium_port_state */
+	__u32 state;
+	/** @reason: out: enum drm_trainium_port_reason */
+	__u32 reason;
+	/** @max_lanes: out: that it has */
+	__u32 max_lanes;
+	/** @lanes: out: in use */
+	__u32 lanes;
+	/** @max_rate: out: MB/s of a lane, one direction */
+	__u32 max_rate;
+	/** @rate: out: the same, now */
+	__u32 rate;
+	/** @lane_cap: out: lanes at most, 0: all */
+	__u32 lane_cap;
+	/** @rate_cap: out: MB/s of a lane at most, 0: the maximum */
+	__u32 rate_cap;
+	/** @peer: out: chip or switch at the other end */
+	__u32 peer;
+	/** @peer_port: out: its port */
+	__u32 peer_port;
+	/** @expect: out: what the wiring plan wants there */
+	__u32 expect;
+	/** @expect_port: out: its port */
+	__u32 expect_port;
+	/** @peer_serial: out: serial number of what is there */
+	__u64 peer_serial;
+	/** @changed_ns: out: when its state has changed, since power-on of the chip */
+	__u64 changed_ns;
+	/** @snapshot_ns: out: when counters were read, on the same clock */
+	__u64 snapshot_ns;
+	/** @attempts: out: trainings begun */
+	__u32 attempts;
+	/** @epoch: out: times that the counters were cleared */
+	__u32 epoch;
+	/** @counters: out: by TRAINIUM_PORT_TX_BYTES and the others */
+	__u64 counters[TRAINIUM_PORT_MAX_COUNTERS];
+};
+
+/**
+ * enum drm_trainium_fabric_op - what is done to a port
+ */
+enum drm_trainium_fabric_op {
+	/** @TRAINIUM_FABRIC_ENABLE: switch on, or end a drain */
+	TRAINIUM_FABRIC_ENABLE = 0,
+	/** @TRAINIUM_FABRIC_DISABLE: switch off */
+	TRAINIUM_FABRIC_DISABLE = 1,
+	/** @TRAINIUM_FABRIC_DRAIN: carry nothing any more, but stay trained */
+	TRAINIUM_FABRIC_DRAIN = 2,
+	/** @TRAINIUM_FABRIC_TRAIN: train again */
+	TRAINIUM_FABRIC_TRAIN = 3,
+	/** @TRAINIUM_FABRIC_RESET: begin from nothing; clears the latch */
+	TRAINIUM_FABRIC_RESET = 4,
+	/** @TRAINIUM_FABRIC_LANE_CAP: @value lanes at most, 0: all */
+	TRAINIUM_FABRIC_LANE_CAP = 5,
+	/** @TRAINIUM_FABRIC_RATE_CAP: @value MB/s of a lane at most, 0: the maximum */
+	TRAINIUM_FABRIC_RATE_CAP = 6,
+	/** @TRAINIUM_FABRIC_LOOPBACK: @value 1: looped back inside, 0: not */
+	TRAINIUM_FABRIC_LOOPBACK = 7,
+	/** @TRAINIUM_FABRIC_CLEAR_LATCH: let a port that was flapping train again */
+	TRAINIUM_FABRIC_CLEAR_LATCH = 8,
+	/** @TRAINIUM_FABRIC_CLEAR_COUNTERS: begin a new epoch */
+	TRAINIUM_FABRIC_CLEAR_COUNTERS = 9,
+	/**
+	 * @TRAINIUM_FABRIC_THRESHOLD: TRAINIUM_EVENT_COUNTER once @counter is
+	 * @value or more; 0: none
+	 */
+	TRAINIUM_FABRIC_THRESHOLD = 10,
+};
+
+/** Do it even if it takes the last way to peers that are in use. */
+#define TRAINIUM_FABRIC_FORCE	(1u << 0)
+
+/**
+ * struct drm_trainium_fabric_ctl - control a port; CAP_SYS_ADMIN
+ *
+ * What is so already is done without effect. With @deadline_ns the call
+ * returns when the port has come to rest: up, degraded, failed or disabled;
+ * -ETIME, with the state of that moment, when it has not until then, and
+ * -EINTR on a signal. What was asked for is not taken back.
+ *
+ * What would take away the last port that carries traffic (DISABLE, DRAIN,
+ * LOOPBACK) is -EBUSY while peer buffers or groups are in use, unless forced.
+ */
+struct drm_trainium_fabric_ctl {
+	/** @op: enum drm_trainium_fabric_op */
+	__u32 op;
+	/** @port: number */
+	__u32 port;
+	/** @flags: TRAINIUM_FABRIC_FORCE */
+	__u32 flags;
+	/** @counter: THRESHOLD: which; else zero */
+	__u32 counter;
+	/** @value: of the op; else zero */
+	__u64 value;
+	/** @deadline_ns: absolute; 0: return at once */
+	__s64 deadline_ns;
+	/** @state: out: enum drm_trainium_port_state */
+	__u32 state;
+	/** @reason: out: enum drm_trainium_port_reason */
+	__u32 reason;
+};
+
+/**
+ * enum drm_trainium_path_status - is there a way?
+ */
+enum drm_trainium_path_status {
+	/** @TRAINIUM_PATH_OK: yes */
+	TRAINIUM_PATH_OK = 0,
+	/** @TRAINIUM_PATH_NO_CHIP: there is no such chip */
+	TRAINIUM_PATH_NO_CHIP = 1,
+	/** @TRAINIUM_PATH_PARTITION: it is in another partition */
+	TRAINIUM_PATH_PARTITION = 2,
+	/** @TRAINIUM_PATH_DOWN: links on the way are down */
+	TRAINIUM_PATH_DOWN = 3,
+	/** @TRAINIUM_PATH_UNTESTED: there should be; with TRAINIUM_PEER_TEST it would be tried */
+	TRAINIUM_PATH_UNTESTED = 8,
+	/** @TRAINIUM_PATH_BAD: data did not arrive as it was sent */
+	TRAINIUM_PATH_BAD = 9,
+};
+
+/** Move data there and back, unless that was done since the fabric changed. */
+#define TRAINIUM_PEER_TEST	(1u << 0)
+
+/**
+ * struct drm_trainium_fabric_peer - the way to another chip
+ *
+ * A chip is tried with TRAINIUM_PEER_TEST only if this driver has it, too:
+ * -ENOENT otherwise. An import of its buffers does the same by itself.
+ */
+struct drm_trainium_fabric_peer {
+	/** @chip: in: id in the domain; the chip's own is -EINVAL */
+	__u32 chip;
+	/** @flags: in: TRAINIUM_PEER_TEST */
+	__u32 flags;
+	/** @status: out: enum drm_trainium_path_status */
+	__u32 status;
+	/** @links: out: on the way */
+	__u32 links;
+	/** @rate: out: MB/s, one direction, when nothing else is on the way */
+	__u32 rate;
+	/** @latency_ns: out: of the links and switches on the way */
+	__u32 latency_ns;
+	/** @ports: out: bit p: leaves by port p */
+	__u64 ports;
+	/** @serial: out: serial number of the chip */
+	__u64 serial;
+};
+
+/**
+ * enum drm_trainium_group_op - what is done with a group
+ */
+enum drm_trainium_group_op {
+	/** @TRAINIUM_GROUP_CREATE: for @count members; sets @group and @key */
+	TRAINIUM_GROUP_CREATE = 0,
+	/** @TRAINIUM_GROUP_JOIN: the chip becomes a member */
+	TRAINIUM_GROUP_JOIN = 1,
+	/** @TRAINIUM_GROUP_BIND: @size bytes of @handle from @offset become slot @count */
+	TRAINIUM_GROUP_BIND = 2,
+	/** @TRAINIUM_GROUP_UNBIND: slot @count */
+	TRAINIUM_GROUP_UNBIND = 3,
+	/** @TRAINIUM_GROUP_LEAVE: not a member any more: breaks the group */
+	TRAINIUM_GROUP_LEAVE = 4,
+	/** @TRAINIUM_GROUP_DESTROY: by the file that has created it */
+	TRAINIUM_GROUP_DESTROY = 5,
+	/** @TRAINIUM_GROUP_MAP: sets @handle to a buffer of @size bytes: slot @count */
+	TRAINIUM_GROUP_MAP = 6,
+	/** @TRAINIUM_GROUP_QUERY: sets @count to members joined, @state */
+	TRAINIUM_GROUP_QUERY = 7,
+};
+
+#define TRAINIUM_GROUP_FORMING	0u	/* members are missing */
+#define TRAINIUM_GROUP_READY	1u
+#define TRAINIUM_GROUP_BROKEN	2u	/* a member or its links are lost */
+
+/**
+ * struct drm_trainium_fabric_group - groups for multicast and reduction
+ *
+ * Chips join through files of their own; whoever has the key may. Once all
+ * have joined, each binds a range of its own HBM to a slot. A buffer from MAP,
+ * on any chip of the partition, stands for those of all members: a copy or fill
+ * to it is written by all, TRAINIUM_OP_REDUCE from it combines all.
+ *
+ * A file that is closed leaves its groups and destroys those it has created;
+ * so does a chip that is removed. A group that has lost a member is broken:
+ * jobs that use it fail with TRAINIUM_REASON_FABRIC, or are refused with
+ * -ENOTCONN.
+ *
+ * -EXDEV when the chip is in another partition than the group's owner, -ENOSPC
+ * when the domain has no group left, -EALREADY for a second JOIN or a slot that
+ * is bound, -EAGAIN for BIND when members are missing, -ENOTCONN when the group is
+ * broken, -EACCES for a wrong key or DESTROY by somebody else, -ENOENT for a
+ * group that is not there, or one the file is no member of.
+ */
+struct drm_trainium_fabric_group {
+	/** @op: enum drm_trainium_group_op */
+	__u32 op;
+	/** @group: CREATE: out: id; else in */
+	__u32 group;
+	/** @key: CREATE: out; else in: proves that the creator has told of it */
+	__u64 key;
+	/** @count: members or slot, see the op; else zero */
+	__u32 count;
+	/** @handle: BIND: in; MAP: out; else zero */
+	__u32 handle;
+	/** @offset: BIND: bytes; else zero */
+	__u64 offset;
+	/** @size: BIND, MAP: bytes; else zero */
+	__u64 size;
+	/** @state: out: QUERY: TRAINIUM_GROUP_* */
+	__u32 state;
+	/** @flags: zero */
+	__u32 flags;
+};
+
 #define DRM_IOCTL_TRAINIUM_QUERY \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_QUERY, struct drm_trainium_query)
 #define DRM_IOCTL_TRAINIUM_BO_CREATE \
@@ -963,6 +1455,14 @@ struct drm_trainium_events {
 	DRM_IOW(DRM_COMMAND_BASE + DRM_TRAINIUM_RESET, struct drm_trainium_reset)
 #define DRM_IOCTL_TRAINIUM_EVENTS \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_EVENTS, struct drm_trainium_events)
+#define DRM_IOCTL_TRAINIUM_FABRIC_PORT \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_FABRIC_PORT, struct drm_trainium_fabric_port)
+#define DRM_IOCTL_TRAINIUM_FABRIC_CTL \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_FABRIC_CTL, struct drm_trainium_fabric_ctl)
+#define DRM_IOCTL_TRAINIUM_FABRIC_GROUP \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_FABRIC_GROUP, struct drm_trainium_fabric_group)
+#define DRM_IOCTL_TRAINIUM_FABRIC_PEER \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_FABRIC_PEER, struct drm_trainium_fabric_peer)
 #define DRM_IOCTL_TRAINIUM_LIST_CREATE \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_LIST_CREATE, struct drm_trainium_list_create)
 #define DRM_IOCTL_TRAINIUM_LIST_SUBMIT \
