@@ -16,6 +16,10 @@ _Static_assert((int)NEURON_HOST == TRAINIUM_BO_HOST, "placement");
 _Static_assert((int)NEURON_USERPTR == TRAINIUM_BO_USERPTR, "placement");
 _Static_assert(NEURON_BUFFER_CPU_VISIBLE == TRAINIUM_BO_F_CPU_VISIBLE, "flags");
 _Static_assert(NEURON_BUFFER_READ_ONLY == TRAINIUM_BO_F_READ_ONLY, "flags");
+_Static_assert(NEURON_BUFFER_NEAR_ENGINE == TRAINIUM_BO_F_NEAR_ENGINE, "flags");
+_Static_assert(NEURON_BUFFER_PEER == TRAINIUM_BO_F_PEER, "flags");
+_Static_assert((int)NEURON_PEER == TRAINIUM_BO_PEER, "placement");
+_Static_assert((int)NEURON_GROUP == TRAINIUM_BO_GROUP, "placement");
 
 #define OPTIONS_MIN	NRN_SIZE_UPTO(struct neuron_buffer_options, alignment)
 #define INFO_MIN	NRN_SIZE_UPTO(struct neuron_buffer_info, content_generation)
@@ -396,6 +400,59 @@ static int fill_imported(struct neuron_buffer *buffer)
 	return 0;
 }
 
+/* @buffer has a handle that is counted; gone after an error. */
+static int buffer_complete(struct neuron_buffer *buffer, struct neuron_buffer **out)
+{
+	int ret;
+
+	buffer->owned = true;
+	nrn_device_get(buffer->device);
+	ret = fill_imported(buffer);
+	if (ret) {
+		nrn_buffer_free(buffer);
+		return ret;
+	}
+	*out = buffer;
+	return 0;
+}
+
+int nrn_buffer_adopt(struct neuron_device *device, uint32_t handle, struct neuron_buffer **out)
+{
+	struct neuron_buffer *buffer = buffer_new(device);
+	int ret = buffer ? 0 : -ENOMEM;
+
+	if (buffer) {
+		buffer->handle = handle;
+		pthread_mutex_lock(&device->lock);
+		ret = handle_get(device, handle);
+		pthread_mutex_unlock(&device->lock);
+	}
+	if (!ret)
+		return buffer_complete(buffer, out);
+	if (buffer)
+		buffer_delete(buffer);
+	nrn_backend->buffer_close(device->fd, handle);
+	return nrn_fail(ret, "%s: out of memory", device->label);
+}
+
+static int import_failed(struct neuron_device *device, int error, int fd)
+{
+	switch (error) {
+	case -EBADF:
+	case -EINVAL:
+		return nrn_fail(-EINVAL, "%s: descriptor %d is no dma-buf that can be imported",
+				device->label, fd);
+	case -EXDEV:
+		return nrn_fail(error,
+				"%s: descriptor %d is memory of a chip that the fabric has no way to",
+				device->label, fd);
+	default:
+		return nrn_fail(error, "%s: descriptor %d cannot be imported: %s (%s)",
+				device->label, fd, neuron_strerror(error),
+				neuron_error_name(error));
+	}
+}
+
 int neuron_buffer_import(struct neuron_device *device, int fd, struct neuron_buffer **out)
 {
 	struct neuron_buffer *buffer;
@@ -415,16 +472,7 @@ int neuron_buffer_import(struct neuron_device *device, int fd, struct neuron_buf
 	pthread_mutex_unlock(&device->lock);
 	if (ret) {
 		buffer_delete(buffer);
-		return nrn_fail(ret, "%s: descriptor %d cannot be imported: %s (%s)",
-				device->label, fd, neuron_strerror(ret), neuron_error_name(ret));
+		return import_failed(device, ret, fd);
 	}
-	buffer->owned = true;
-	nrn_device_get(device);
-	ret = fill_imported(buffer);
-	if (ret) {
-		nrn_buffer_free(buffer);
-		return ret;
-	}
-	*out = buffer;
-	return 0;
+	return buffer_complete(buffer, out);
 }

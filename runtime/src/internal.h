@@ -160,6 +160,8 @@ static inline int nrn_buffer_check(const struct neuron_buffer *buffer, uint64_t 
 	return nrn_buffer_past_end(buffer, offset, size);
 }
 
+/* A buffer of a handle that the driver has just given; closes it on failure. */
+int nrn_buffer_adopt(struct neuron_device *device, uint32_t handle, struct neuron_buffer **out);
 /* Maps for the library's own use, until the buffer goes. */
 int nrn_buffer_map_kept(struct neuron_buffer *buffer, void **address);
 /* "accel0: buffer 3 (1048576 bytes)" */
@@ -171,6 +173,9 @@ struct nrn_label nrn_buffer_label(const struct neuron_buffer *buffer);
 
 /* transfer.c */
 void nrn_staging_free_all(struct neuron_device *device);
+
+/* fabric.c: sentence for an ioctl of the fabric that failed */
+int nrn_fabric_fail(struct neuron_device *device, int error, const char *what);
 
 /* queue.c */
 int nrn_queue_create(struct neuron_device *device, const struct neuron_queue_options *options,

@@ -16,6 +16,11 @@ _Static_assert(NEURON_EVENT_GONE == 1ull << TRAINIUM_EVENT_GONE, "event types");
 _Static_assert(NEURON_EVENT_ECC == 1ull << TRAINIUM_EVENT_ECC, "event types");
 _Static_assert(NEURON_EVENT_HEALTH == 1ull << TRAINIUM_EVENT_HEALTH, "event types");
 _Static_assert(NEURON_EVENT_THERMAL == 1ull << TRAINIUM_EVENT_THERMAL, "event types");
+_Static_assert(NEURON_EVENT_FAULT == 1ull << TRAINIUM_EVENT_FAULT, "event types");
+_Static_assert(NEURON_EVENT_PORT == 1ull << TRAINIUM_EVENT_PORT, "event types");
+_Static_assert(NEURON_EVENT_PARTITION == 1ull << TRAINIUM_EVENT_PARTITION, "event types");
+_Static_assert(NEURON_EVENT_GROUP == 1ull << TRAINIUM_EVENT_GROUP, "event types");
+_Static_assert(NEURON_EVENT_COUNTER == 1ull << TRAINIUM_EVENT_COUNTER, "event types");
 
 /* Sizes of the structures in their first version */
 #define HOLDER_MIN	NRN_SIZE_UPTO(struct neuron_holder, rings)

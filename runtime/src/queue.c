@@ -18,6 +18,7 @@ _Static_assert((int)NEURON_REASON_RESET == TRAINIUM_REASON_RESET, "reasons");
 _Static_assert((int)NEURON_REASON_GONE == TRAINIUM_REASON_GONE, "reasons");
 _Static_assert((int)NEURON_REASON_DEPENDENCY == TRAINIUM_REASON_DEPENDENCY, "reasons");
 _Static_assert((int)NEURON_REASON_CLOSED == TRAINIUM_REASON_CLOSED, "reasons");
+_Static_assert((int)NEURON_REASON_FABRIC == TRAINIUM_REASON_FABRIC, "reasons");
 
 #define OPTIONS_MIN	NRN_SIZE_UPTO(struct neuron_queue_options, flags)
 #define INFO_MIN	NRN_SIZE_UPTO(struct neuron_queue_info, cause)
@@ -32,6 +33,7 @@ const char *neuron_reason_string(uint32_t reason)
 		[NEURON_REASON_GONE] = "the device was removed",
 		[NEURON_REASON_DEPENDENCY] = "a fence it waited for failed",
 		[NEURON_REASON_CLOSED] = "the queue was destroyed",
+		[NEURON_REASON_FABRIC] = "no way through the fabric",
 	};
 
 	return reason < sizeof(text) / sizeof(text[0]) ? text[reason] : "unknown reason";

@@ -13,7 +13,12 @@ _Static_assert((int)NEURON_OP_COPY == TRAINIUM_OP_COPY, "ops");
 _Static_assert((int)NEURON_OP_FILL == TRAINIUM_OP_FILL, "ops");
 _Static_assert((int)NEURON_OP_COPY_STRIDED == TRAINIUM_OP_COPY_STRIDED, "ops");
 _Static_assert((int)NEURON_OP_TIMESTAMP == TRAINIUM_OP_TIMESTAMP, "ops");
+_Static_assert((int)NEURON_OP_REDUCE == TRAINIUM_OP_REDUCE, "ops");
+_Static_assert((int)NEURON_OP_ACCUMULATE == TRAINIUM_OP_ACCUMULATE, "ops");
 _Static_assert(NEURON_OP_BARRIER == TRAINIUM_OP_F_BARRIER, "op flags");
+_Static_assert(NEURON_OP_COMBINE(2, 7) == TRAINIUM_OP_F_COMBINE(2, 7), "op flags");
+_Static_assert((int)NEURON_COMBINE_MAX == TRAINIUM_COMBINE_MAX, "combines");
+_Static_assert((int)NEURON_DTYPE_FP8_E5M2 == TRAINIUM_DTYPE_FP8_E5M2, "dtypes");
 _Static_assert(sizeof(struct drm_trainium_op) == 40, "op stride");
 _Static_assert(sizeof(struct drm_trainium_op_strided) == 80, "op stride");
 
@@ -21,6 +26,8 @@ _Static_assert(sizeof(struct drm_trainium_op_strided) == 80, "op stride");
 #define SHORT_LIST 16
 /* A large op is cut at multiples of this. */
 #define CUT 4096ull
+/* Offsets and sizes of ops that combine are multiples of this. */
+#define COMBINE_ALIGN 16u
 
 /**
  * struct nrn_job - one call of the submit ioctl, and the list it is cut from
@@ -134,21 +141,60 @@ static int check_timestamp(const struct neuron_op *op, const struct neuron_devic
 	return 0;
 }
 
+static bool op_combines(const struct neuron_op *op)
+{
+	return op->type == NEURON_OP_REDUCE || op->type == NEURON_OP_ACCUMULATE;
+}
+
 static bool op_copies(const struct neuron_op *op)
 {
-	return op->type == NEURON_OP_COPY || op->type == NEURON_OP_COPY_STRIDED;
+	return op->type == NEURON_OP_COPY || op->type == NEURON_OP_COPY_STRIDED ||
+	       op_combines(op);
+}
+
+static int check_combine(const struct neuron_op *op, const struct neuron_device *device)
+{
+	uint32_t combine = op->flags >> 8 & 0xff, dtype = op->flags >> 16;
+
+	if (!(device->features & TRAINIUM_FEATURE_FABRIC))
+		return nrn_fail(-EOPNOTSUPP, "%s: the device cannot combine elements",
+				device->label);
+	if (combine > NEURON_COMBINE_MAX || dtype > NEURON_DTYPE_FP8_E5M2)
+		return nrn_fail(-EINVAL, "%s: elements of type %u cannot be combined by %u",
+				device->label, dtype, combine);
+	if ((op->dst_offset | op->src_offset | op->size) % COMBINE_ALIGN)
+		return nrn_fail(-EINVAL,
+				"%s: offsets and size of an op that combines are multiples of %u",
+				nrn_buffer_label(op->dst).text, COMBINE_ALIGN);
+	return check_copy(op);
+}
+
+/* Of ops with a source */
+static int check_source(const struct neuron_op *op)
+{
+	bool group = op->src->placement == NEURON_GROUP, reduce = op->type == NEURON_OP_REDUCE;
+
+	if (group != reduce)
+		return nrn_fail(-EINVAL, "%s: a reduce reads from a buffer of a group%s",
+				nrn_buffer_label(op->src).text,
+				reduce ? "" : ", and nothing else does");
+	if (op->type == NEURON_OP_COPY && (op->pattern || op->pattern_size))
+		return nrn_fail(-EINVAL, "%s: a copy has no pattern",
+				nrn_buffer_label(op->dst).text);
+	return 0;
 }
 
 static int check_op(const struct neuron_device *device, const struct neuron_op *op)
 {
-	bool copies = op_copies(op);
+	uint32_t allowed = NEURON_OP_BARRIER | (op_combines(op) ? NEURON_OP_COMBINE(255, 255) : 0);
 	const struct neuron_buffer *buffer = op->dst;
+	bool copies = op_copies(op);
 	int ret;
 
-	if (op->type > NEURON_OP_TIMESTAMP)
+	if (op->type > NEURON_OP_ACCUMULATE)
 		return nrn_fail(-EINVAL, "%s: an op of type %u does not exist", device->label,
 				op->type);
-	if (op->flags & ~NEURON_OP_BARRIER || op->reserved)
+	if (op->flags & ~allowed || op->reserved)
 		return nrn_fail(-EINVAL, "%s: unknown flags 0x%x of an op", device->label,
 				op->flags);
 	if (!op->dst || (copies && !op->src))
@@ -164,12 +210,16 @@ static int check_op(const struct neuron_device *device, const struct neuron_op *
 	if (op->dst->flags & NEURON_BUFFER_READ_ONLY)
 		return nrn_fail(-EINVAL, "%s: is read-only", nrn_buffer_label(op->dst).text);
 	ret = nrn_buffer_check(op->dst, op->dst_offset, op->size);
+	if (!ret && copies)
+		ret = check_source(op);
 	if (ret)
 		return ret;
 	if (op->type == NEURON_OP_COPY)
 		return check_copy(op);
 	if (op->type == NEURON_OP_TIMESTAMP)
 		return check_timestamp(op, device);
+	if (op_combines(op))
+		return check_combine(op, device);
 	return op->type == NEURON_OP_FILL ? check_pattern(op, device) : check_strided(op, device);
 }
 
@@ -184,7 +234,7 @@ static int check_list(struct neuron_queue *queue, const struct neuron_op *ops, u
 		ret = check_op(queue->device, &ops[i]);
 		if (ret) {
 			if (op_count > 1)
-				nrn_fail_more(" (op %u of %u)", i, op_count);
+				nrn_fail_more(" (ops[%u] of %u)", i, op_count);
 			return ret;
 		}
 	}
@@ -234,7 +284,7 @@ static inline void put_op(struct drm_trainium_op *out, const struct neuron_op *o
 			  uint64_t size)
 {
 	out->type = op->type;
-	out->flags = done ? 0 : op->flags;
+	out->flags = done ? op->flags & ~NEURON_OP_BARRIER : op->flags;
 	out->dst = op->dst->handle;
 	out->dst_offset = op->dst_offset + done;
 	out->size = size;

@@ -139,7 +139,7 @@ static int mock_version(int fd, char *name, size_t size, uint32_t version[3])
 	return 0;
 }
 
-static struct mock_bo *find_bo(struct mock_file *file, uint32_t handle)
+struct mock_bo *mock_bo(struct mock_file *file, uint32_t handle)
 {
 	return handle && handle < MOCK_HANDLES ? file->bo[handle] : NULL;
 }
@@ -158,7 +158,7 @@ static int new_handle(struct mock_file *file, struct mock_bo *bo, uint32_t *hand
 	return -EDQUOT;
 }
 
-static int bo_create(struct mock_file *file, struct drm_trainium_bo_create *arg)
+int mock_bo_create(struct mock_file *file, struct drm_trainium_bo_create *arg)
 {
 	struct mock_bo *bo;
 	uint32_t stack = arg->stack;
@@ -173,7 +173,7 @@ static int bo_create(struct mock_file *file, struct drm_trainium_bo_create *arg)
 			return mock.userptr_error;
 		mock.userptr_flags = arg->flags;
 	} else {
-		if (arg->userptr || arg->flags & ~TRAINIUM_BO_F_CPU_VISIBLE)
+		if (arg->userptr || arg->flags & ~(TRAINIUM_BO_F_CPU_VISIBLE | TRAINIUM_BO_F_PEER))
 			return -EINVAL;
 	}
 	bo = calloc(1, sizeof(*bo));
@@ -215,7 +215,7 @@ static int bo_create(struct mock_file *file, struct drm_trainium_bo_create *arg)
 
 static int bo_info(struct mock_file *file, struct drm_trainium_bo_info *arg)
 {
-	struct mock_bo *bo = find_bo(file, arg->handle);
+	struct mock_bo *bo = mock_bo(file, arg->handle);
 
 	mock.infos++;
 	if (!bo)
@@ -244,6 +244,7 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 		struct drm_trainium_query_telemetry telemetry;
 		struct drm_trainium_query_holder holder;
 		struct drm_trainium_query_core core;
+		struct drm_trainium_query_fabric fabric;
 	} u;
 	struct mock_queue *queue;
 	uint32_t size = 0, room = arg->size;
@@ -329,6 +330,10 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 			return -EINVAL;
 		u.core.idle[3] = arg->index + 1;
 		size = sizeof(u.core);
+		break;
+	case TRAINIUM_QUERY_FABRIC:
+		mock_fabric_query(file, &u.fabric);
+		size = sizeof(u.fabric);
 		break;
 	default:
 		return -EINVAL;
@@ -433,72 +438,6 @@ static int queue_destroy(struct mock_file *file, const struct drm_trainium_queue
 	return 0;
 }
 
-static int check_op(struct mock_file *file, const struct drm_trainium_op *op,
-		    const struct drm_trainium_op_strided *strides)
-{
-	struct mock_bo *dst = find_bo(file, op->dst), *src;
-
-	if (op->flags & ~TRAINIUM_OP_F_BARRIER || !op->size)
-		return -EINVAL;
-	if (!dst)
-		return -ENOENT;
-	if (op->dst_offset > dst->size || op->size > dst->size - op->dst_offset)
-		return -EINVAL;
-	if (op->type == TRAINIUM_OP_TIMESTAMP)
-		return op->size == 8 && !op->src && !op->src_offset ? 0 : -EINVAL;
-	if (op->type == TRAINIUM_OP_FILL) {
-		if (op->pattern_size != 1 && op->pattern_size != 2 && op->pattern_size != 4 &&
-		    op->pattern_size != 8)
-			return -EINVAL;
-		return (op->dst_offset | op->size) % op->pattern_size ? -EINVAL : 0;
-	}
-	src = find_bo(file, op->src);
-	if (!src)
-		return -ENOENT;
-	if (op->type == TRAINIUM_OP_COPY_STRIDED)
-		return strides->rows && strides->planes ? 0 : -EINVAL;
-	if (op->src_offset > src->size || op->size > src->size - op->src_offset)
-		return -EINVAL;
-	return op->type == TRAINIUM_OP_COPY ? 0 : -EINVAL;
-}
-
-static void run_strided(const struct mock_op *run)
-{
-	const struct drm_trainium_op_strided *s = &run->strides;
-	uint64_t row, plane;
-
-	for (plane = 0; plane < s->planes; plane++)
-		for (row = 0; row < s->rows; row++)
-			memcpy((char *)run->dst->memory + run->op.dst_offset +
-			       row * s->dst_row_pitch + plane * s->dst_plane_pitch,
-			       (char *)run->src->memory + run->op.src_offset +
-			       row * s->src_row_pitch + plane * s->src_plane_pitch,
-			       run->op.size);
-}
-
-static void run_op(const struct mock_op *run)
-{
-	const struct drm_trainium_op *op = &run->op;
-	unsigned char *dst = run->dst->memory;
-	uint64_t i;
-
-	if (op->type == TRAINIUM_OP_COPY_STRIDED) {
-		run_strided(run);
-		return;
-	}
-
-	dst += op->dst_offset;
-	if (op->type == TRAINIUM_OP_TIMESTAMP) {
-		memcpy(dst, &(uint64_t){ ++mock.time }, 8);
-		return;
-	}
-	if (op->type == TRAINIUM_OP_COPY)
-		memcpy(dst, (char *)run->src->memory + op->src_offset, op->size);
-	else
-		for (i = 0; i < op->size; i++)
-			dst[i] = (unsigned char)(op->pattern >> (8 * (i % op->pattern_size)));
-}
-
 static void run_job(struct mock_job *job)
 {
 	struct mock_queue *queue = mock_queue(job->file, job->queue);
@@ -516,7 +455,7 @@ static void run_job(struct mock_job *job)
 	}
 	for (i = 0; i < job->op_count; i++) {
 		if (!error)
-			run_op(&job->ops[i]);
+			mock_run_op(&job->ops[i]);
 		bo_put(job->ops[i].dst);
 		if (job->ops[i].src)
 			bo_put(job->ops[i].src);
@@ -656,7 +595,7 @@ static int submit(struct mock_file *file, struct drm_trainium_submit *arg)
 		return wait ? submit_wait_all(file, arg) : -EINVAL;
 	for (i = 0; i < arg->op_count; i++) {
 		take_op(arg, i, &strided);
-		ret = check_op(file, &strided.op, &strided);
+		ret = mock_check_op(file, &strided.op, &strided);
 		if (ret)
 			return ret;
 		bytes += strided.op.size * (strided.rows ? strided.rows * strided.planes : 1);
@@ -680,11 +619,11 @@ static int submit(struct mock_file *file, struct drm_trainium_submit *arg)
 		take_op(arg, i, &job->ops[i].strides);
 		op = &job->ops[i].strides.op;
 		job->ops[i].op = *op;
-		job->ops[i].dst = find_bo(file, op->dst);
+		job->ops[i].dst = mock_bo(file, op->dst);
 		job->ops[i].dst->refs++;
 		if (op->type == TRAINIUM_OP_FILL || op->type == TRAINIUM_OP_TIMESTAMP)
 			continue;
-		job->ops[i].src = find_bo(file, op->src);
+		job->ops[i].src = mock_bo(file, op->src);
 		job->ops[i].src->refs++;
 	}
 	log_job(arg, bytes);
@@ -746,7 +685,7 @@ static int mock_ioctl_locked(int fd, unsigned long request, void *arg)
 	case DRM_IOCTL_TRAINIUM_QUERY:
 		return query(file, arg);
 	case DRM_IOCTL_TRAINIUM_BO_CREATE:
-		return bo_create(file, arg);
+		return mock_bo_create(file, arg);
 	case DRM_IOCTL_TRAINIUM_BO_INFO:
 		return bo_info(file, arg);
 	case DRM_IOCTL_TRAINIUM_QUEUE_CREATE:
@@ -768,7 +707,7 @@ static int mock_ioctl_locked(int fd, unsigned long request, void *arg)
 		mock.reset_count++;
 		return 0;
 	default:
-		return -ENOTTY;
+		return mock_fabric_ioctl(file, request, arg);
 	}
 }
 
@@ -788,7 +727,7 @@ static int mock_mmap(int fd, uint64_t offset, uint64_t size, void **address)
 	int ret = -EINVAL;
 
 	pthread_mutex_lock(&mock_lock);
-	bo = find_bo(mock_file(fd), (uint32_t)(offset >> 32));
+	bo = mock_bo(mock_file(fd), (uint32_t)(offset >> 32));
 	if (bo && bo->memfd >= 0 && size <= bo->size) {
 		*address = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bo->memfd, 0);
 		mock.maps++;
@@ -821,7 +760,7 @@ static int mock_buffer_close(int fd, uint32_t handle)
 
 	pthread_mutex_lock(&mock_lock);
 	file = mock_file(fd);
-	bo = find_bo(file, handle);
+	bo = mock_bo(file, handle);
 	assert_non_null(bo);
 	file->bo[handle] = NULL;
 	bo_put(bo);
@@ -834,7 +773,7 @@ static int mock_buffer_export(int fd, uint32_t handle, int *out)
 	struct mock_bo *bo;
 
 	pthread_mutex_lock(&mock_lock);
-	bo = find_bo(mock_file(fd), handle);
+	bo = mock_bo(mock_file(fd), handle);
 	*out = bo && bo->memfd >= 0 ? fcntl(bo->memfd, F_DUPFD_CLOEXEC, 3) : -1;
 	pthread_mutex_unlock(&mock_lock);
 	return *out < 0 ? -EOPNOTSUPP : 0;
@@ -875,7 +814,7 @@ static int mock_buffer_import(int fd, int in, uint32_t *handle)
 	if (!bo) {
 		ret = -EINVAL;
 	} else if (mock.no_import && bo->device != file->device) {
-		ret = -EOPNOTSUPP;
+		ret = mock.no_import;
 	} else if (!*handle) {
 		bo->refs++;
 		ret = new_handle(file, bo, handle);

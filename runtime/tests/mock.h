@@ -63,10 +63,20 @@ struct mock {
 	int userptr_error;
 	/** @export_error: export of a fence fails with it */
 	int export_error;
-	/** @no_import: buffers of others cannot be reached */
-	bool no_import;
+	/** @no_import: buffers of others cannot be reached: it fails with this */
+	int no_import;
 	uint64_t reset_count;
 	uint64_t event_types;
+	/** @path: status of the way to the other chip */
+	uint32_t path;
+	/** @port_state: of the only port */
+	uint32_t port_state;
+	/** @port_reason: why */
+	uint32_t port_reason;
+	/** @port_error: control of a port fails with it */
+	int port_error;
+	/** @ctl: the last control of a port */
+	struct drm_trainium_fabric_ctl ctl;
 
 	/** @events_fd: what is written here is read from the last subscription */
 	int events_fd;

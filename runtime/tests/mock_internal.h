@@ -74,8 +74,17 @@ extern const struct nrn_backend mock_backend_template;
 
 struct mock_file *mock_file(int fd);
 struct mock_queue *mock_queue(struct mock_file *file, uint32_t id);
+struct mock_bo *mock_bo(struct mock_file *file, uint32_t handle);
+int mock_bo_create(struct mock_file *file, struct drm_trainium_bo_create *arg);
 void mock_reset(void);
 void mock_check_empty(void);
+
+int mock_check_op(struct mock_file *file, const struct drm_trainium_op *op,
+		  const struct drm_trainium_op_strided *strides);
+void mock_run_op(const struct mock_op *run);
+
+int mock_fabric_ioctl(struct mock_file *file, unsigned long request, void *arg);
+void mock_fabric_query(struct mock_file *file, struct drm_trainium_query_fabric *q);
 
 struct mock_fence *mock_fence_new(void);
 struct mock_fence *mock_fence_get(struct mock_fence *fence);

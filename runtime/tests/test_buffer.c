@@ -446,12 +446,16 @@ static void test_import_errors(void **state)
 	assert_int_equal(neuron_buffer_import(other, -1, &there), -EINVAL);
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(neuron_buffer_import(other, pipes[0], &there), -EINVAL);
-	assert_sentence("cannot be imported");
+	assert_sentence("is no dma-buf that can be imported");
 	close(pipes[0]);
 	close(pipes[1]);
 	assert_int_equal(neuron_buffer_export(buffer, &fd), 0);
-	mock.no_import = true;
+	mock.no_import = -EOPNOTSUPP;
 	assert_int_equal(neuron_buffer_import(other, fd, &there), -EOPNOTSUPP);
+	assert_sentence("cannot be imported");
+	mock.no_import = -EXDEV;
+	assert_int_equal(neuron_buffer_import(other, fd, &there), -EXDEV);
+	assert_sentence("memory of a chip that the fabric has no way to");
 	assert_int_equal(neuron_buffer_import(NULL, fd, &there), -EINVAL);
 	assert_int_equal(neuron_buffer_import(other, fd, NULL), -EINVAL);
 	assert_null(there);

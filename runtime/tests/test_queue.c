@@ -139,10 +139,10 @@ static void test_bad_ops(void **state)
 	(void)state;
 	op[2].size = 0;
 	assert_int_equal(neuron_queue_run(queue, op, 3, 0), -EINVAL);
-	assert_sentence("an op of 0 bytes (op 2 of 3)");
+	assert_sentence("an op of 0 bytes (ops[2] of 3)");
 	op[2] = copy_op((1 << 20) - 1, 0, 2);
 	assert_int_equal(neuron_queue_run(queue, op, 3, 0), -EINVAL);
-	assert_sentence("accel0: buffer 2 (1048576 bytes): offset 1048575 + size 2 is past its end (op 2 of 3)");
+	assert_sentence("accel0: buffer 2 (1048576 bytes): offset 1048575 + size 2 is past its end (ops[2] of 3)");
 	op[2] = copy_op(0, UINT64_MAX, 2);
 	assert_int_equal(neuron_queue_run(queue, op, 3, 0), -EINVAL);
 	op[2] = copy_op(0, 0, 2);
@@ -376,7 +376,7 @@ static void test_bad_lists(void **state)
 	assert_sentence("no list: its ops take more than 20 descriptors or 4 patterns");
 	ops[3].size = 0;
 	assert_int_equal(neuron_list_create(device, NEURON_STACK_ANY, ops, 4, &list), -EINVAL);
-	assert_sentence("an op of 0 bytes (op 3 of 4)");
+	assert_sentence("an op of 0 bytes (ops[3] of 4)");
 	mock.fail_request = DRM_IOCTL_TRAINIUM_LIST_CREATE;
 	mock.fail_error = -ENOSPC;
 	mock.fail_count = 1;

@@ -27,12 +27,23 @@ enum neuron_placement {
 	NEURON_HOST = 1,
 	/** @NEURON_USERPTR: memory of the program, pinned */
 	NEURON_USERPTR = 2,
+	/** @NEURON_PEER: imported: memory of another chip, through the fabric */
+	NEURON_PEER = 3,
+	/** @NEURON_GROUP: of neuron_group_map(): memory of all members of a group */
+	NEURON_GROUP = 4,
 };
 
 /** HBM: neuron_buffer_map() must work, else the create fails */
 #define NEURON_BUFFER_CPU_VISIBLE	(1u << 0)
 /** USERPTR: the device only reads */
 #define NEURON_BUFFER_READ_ONLY		(1u << 1)
+/** HBM: in the stack nearest to a DMA engine: @stack of the options is its number */
+#define NEURON_BUFFER_NEAR_ENGINE	(1u << 2)
+/**
+ * HBM: to be shared with chips of the same fabric only. Work does not wait for
+ * that of other chips on it, unless fences say so; it can be in command lists.
+ */
+#define NEURON_BUFFER_PEER		(1u << 3)
 
 /**
  * struct neuron_buffer_options - what neuron_buffer_create() may be told

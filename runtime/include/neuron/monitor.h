@@ -97,6 +97,11 @@ NEURON_API int neuron_device_get_core(struct neuron_device *device, uint32_t cor
 #define NEURON_EVENT_ECC	(1ull << 2)	/* memory errors */
 #define NEURON_EVENT_HEALTH	(1ull << 3)	/* health bits */
 #define NEURON_EVENT_THERMAL	(1ull << 4)	/* throttling and temperatures */
+#define NEURON_EVENT_FAULT	(1ull << 5)	/* a DMA engine failed a job */
+#define NEURON_EVENT_PORT	(1ull << 6)	/* a fabric port changed its state */
+#define NEURON_EVENT_PARTITION	(1ull << 7)	/* the chip's partition changed */
+#define NEURON_EVENT_GROUP	(1ull << 8)	/* a group of the chip has broken */
+#define NEURON_EVENT_COUNTER	(1ull << 9)	/* a counter reached its threshold */
 /** All that the driver has */
 #define NEURON_EVENT_ALL	(~0ull)
 

@@ -99,7 +99,36 @@ enum neuron_op_type {
 	 * with one engine mean something. NEURON_FEATURE_TIMESTAMP announces it.
 	 */
 	NEURON_OP_TIMESTAMP = 3,
+	/**
+	 * @NEURON_OP_REDUCE: as a copy, from a buffer of neuron_group_map():
+	 * what its members hold there, combined in the order of their ids
+	 */
+	NEURON_OP_REDUCE = 4,
+	/** @NEURON_OP_ACCUMULATE: as a copy, but combined with what dst holds */
+	NEURON_OP_ACCUMULATE = 5,
 };
+
+/** enum neuron_combine - how elements are combined; floats as 32-bit floats, rounded once */
+enum neuron_combine {
+	NEURON_COMBINE_SUM = 0,
+	NEURON_COMBINE_MIN = 1,
+	NEURON_COMBINE_MAX = 2,
+};
+
+/** enum neuron_dtype - type of elements */
+enum neuron_dtype {
+	NEURON_DTYPE_INT32 = 0,
+	NEURON_DTYPE_UINT32 = 1,
+	NEURON_DTYPE_INT64 = 2,
+	NEURON_DTYPE_FP16 = 3,
+	NEURON_DTYPE_BF16 = 4,
+	NEURON_DTYPE_FP32 = 5,
+	NEURON_DTYPE_FP8_E4M3 = 6,
+	NEURON_DTYPE_FP8_E5M2 = 7,
+};
+
+/** For NEURON_OP_REDUCE and NEURON_OP_ACCUMULATE; offsets and sizes are multiples of 16. */
+#define NEURON_OP_COMBINE(combine, dtype)	((uint32_t)(combine) << 8 | (uint32_t)(dtype) << 16)
 
 /**
  * struct neuron_strides - where the rows of a strided copy are
@@ -135,7 +164,7 @@ struct neuron_strides {
 struct neuron_op {
 	/** @type: enum neuron_op_type */
 	uint32_t type;
-	/** @flags: NEURON_OP_BARRIER or 0 */
+	/** @flags: NEURON_OP_BARRIER, NEURON_OP_COMBINE() or 0 */
 	uint32_t flags;
 	/** @dst: buffer written */
 	struct neuron_buffer *dst;
@@ -273,6 +302,7 @@ enum neuron_reason {
 	NEURON_REASON_GONE = 4,		/* the device was removed */
 	NEURON_REASON_DEPENDENCY = 5,	/* a fence it waited for failed */
 	NEURON_REASON_CLOSED = 6,	/* the queue was destroyed before it had run */
+	NEURON_REASON_FABRIC = 7,	/* no way through the fabric any more */
 };
 
 /**
