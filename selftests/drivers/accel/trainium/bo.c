@@ -208,7 +208,7 @@ TEST_F(bo, bad_arguments)
 	EXPECT_EQ(-EINVAL, CREATE(.size = TRN_PAGE, .placement = 3));
 	EXPECT_EQ(-EINVAL, CREATE(.size = TRN_PAGE, .placement = ~0u));
 	/* flags: unknown, or of another placement */
-	EXPECT_EQ(-EINVAL, CREATE(.size = TRN_PAGE, .flags = 1u << 3));
+	EXPECT_EQ(-EINVAL, CREATE(.size = TRN_PAGE, .flags = 1u << 4));
 	EXPECT_EQ(-EINVAL, CREATE(.size = TRN_PAGE, .flags = 1u << 31));
 	EXPECT_EQ(-EINVAL, CREATE(.size = TRN_PAGE, .flags = ~0u));
 	EXPECT_EQ(-EINVAL, CREATE(.size = TRN_PAGE, .flags = TRAINIUM_BO_F_READ_ONLY));

@@ -356,7 +356,7 @@ TEST_F(query, bad_arguments)
 {
 	struct drm_trainium_query_device *d = &self->device;
 	struct drm_trainium_query query;
-	static const __u32 wrong[] = { 8, 9, 0xff, 0x80000000, 0xffffffff };
+	static const __u32 wrong[] = { 9, 10, 0xff, 0x80000000, 0xffffffff };
 	__u8 buf[512];
 	unsigned int i;
 
