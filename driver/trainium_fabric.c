@@ -66,15 +66,11 @@ int trn_fabric_hold(struct trn_device *tdev, int *idx)
 		return -EOPNOTSUPP;
 	if (!drm_dev_enter(&tdev->drm, idx))
 		return -ENODEV;
-	ret = down_read_killable(&tdev->reset_lock);
-	if (!ret)
-		ret = mutex_lock_killable(&tdev->fabric->lock);
-	else
-		goto err_exit;
+	trn_device_lock(tdev);
+	ret = mutex_lock_killable(&tdev->fabric->lock);
 	if (!ret)
 		return 0;
 	up_read(&tdev->reset_lock);
-err_exit:
 	drm_dev_exit(*idx);
 	return ret;
 }

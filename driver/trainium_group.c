@@ -114,7 +114,7 @@ static int trn_group_do(struct trn_device *tdev, struct trn_group_cmd *c)
 
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
-	down_read(&tdev->reset_lock);
+	trn_device_lock(tdev);
 	mutex_lock(&tdev->fabric->lock);
 	ret = trn_group_do_locked(tdev->fabric, c);
 	mutex_unlock(&tdev->fabric->lock);

@@ -117,7 +117,7 @@ bool trn_shares_stale(const struct trn_refs *refs, struct trn_device *tdev, u64 
 	if (likely(atomic64_read(&tdev->share_count) == since))
 		return false;
 	for (i = 0; i < refs->num; i++)
-		if (READ_ONCE(refs->list[i]->flags) & TRN_BO_F_SHARED &&
+		if (READ_ONCE(refs->list[i]->flags) & TRN_BO_F_SPECIAL &&
 		    READ_ONCE(refs->list[i]->shared_at) > since)
 			return true;
 	return false;
