@@ -9,6 +9,8 @@
  */
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <linux/dma-buf.h>
 #include <linux/udmabuf.h>
 #include <sys/mman.h>
 
@@ -121,6 +123,8 @@ struct state {
 	__u64 point;
 	__u8 *user;
 	int udmabuf;
+	struct trn_gate gate;
+	pthread_t thread;
 
 	__u32 made;
 	int made_fd;
@@ -345,6 +349,104 @@ static int undo_synced(struct state *s)
 	       trn_sync_wait(s->fd, s->timeline, s->point, TRN_PATIENCE);
 }
 
+static int call_strided(struct state *s)
+{
+	struct drm_trainium_op_strided op = {
+		.op = trn_op_copy(s->hbm, 0, s->host, 0, 256),
+		.rows = 8,
+		.planes = 1,
+		.dst_row_pitch = 512,
+		.src_row_pitch = 1024,
+	};
+	struct drm_trainium_submit job = trn_job(s->queue, &op.op, 1);
+
+	op.op.type = TRAINIUM_OP_COPY_STRIDED;
+	job.op_stride = sizeof(op);
+	job.flags = TRAINIUM_SUBMIT_WAIT;
+	job.deadline_ns = trn_now() + TRN_PATIENCE;
+	return trn_submit(s->fd, &job);
+}
+
+static void *release_soon(void *arg)
+{
+	trn_sleep(20 * TRN_MSEC);
+	return trn_gate_release(arg) ? arg : NULL;
+}
+
+/*
+ * Somebody else's fence is in a buffer, for a moment: a submit that has no memory
+ * for a fence of its own waits until the job has ended.
+ */
+static int share_in_use(struct state *s)
+{
+	struct dma_buf_import_sync_file in = { .flags = DMA_BUF_SYNC_WRITE };
+	int buf, ret;
+
+	ret = trn_gate_open(&s->gate) ?: trn_export(s->fd, s->host, &buf);
+	if (ret)
+		return ret;
+	in.fd = s->gate.file;
+	ret = trn_ioctl(buf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &in);
+	close(buf);
+	return ret ?: -pthread_create(&s->thread, NULL, release_soon, &s->gate);
+}
+
+static int call_shared(struct state *s)
+{
+	struct drm_trainium_op op = trn_op_copy(s->hbm, 0, s->host, 0, TRN_PAGE);
+	struct drm_trainium_submit job = trn_job(s->queue, &op, 1);
+
+	return trn_submit(s->fd, &job);
+}
+
+static int undo_shared(struct state *s)
+{
+	void *failed = NULL;
+	int ret;
+
+	pthread_join(s->thread, &failed);
+	ret = failed ? -EIO : trn_drain(s->fd, s->queue);
+	trn_gate_close(&s->gate);
+	return ret;
+}
+
+static int call_list_create(struct state *s)
+{
+	struct drm_trainium_list_create args = {
+		.op_count = MANY + 1,
+		.op_stride = sizeof(struct drm_trainium_op),
+		.stack = TRAINIUM_STACK_ANY,
+	};
+	struct drm_trainium_op ops[MANY + 1];
+	int ret, i;
+
+	for (i = 0; i < MANY; i++)
+		ops[i] = trn_op_copy(s->bo[i], 0, s->host, i * 64, 64);
+	ops[i] = trn_op_fill(s->hbm, 0, TRN_PAGE, 0x5b, 1);
+	args.ops = trn_ptr(ops);
+	ret = trn_ioctl(s->fd, DRM_IOCTL_TRAINIUM_LIST_CREATE, &args);
+	s->made = args.list;
+	return ret;
+}
+
+static int call_list_submit(struct state *s)
+{
+	struct drm_trainium_submit job = { .queue = s->made };
+	struct drm_trainium_sync out[] = {
+		{ .handle = s->out },
+		{ .handle = s->timeline, .point = s->point + 1 },
+	};
+
+	job.out_syncs = trn_ptr(out);
+	job.out_sync_count = ARRAY_SIZE(out);
+	return trn_ioctl(s->fd, DRM_IOCTL_TRAINIUM_LIST_SUBMIT, &job);
+}
+
+static int undo_list_submit(struct state *s)
+{
+	return undo_synced(s) ?: call_queue_destroy(s);
+}
+
 static int call_export(struct state *s)
 {
 	return trn_export(s->fd, s->host, &s->made_fd);
@@ -512,6 +614,29 @@ FIXTURE_VARIANT_ADD(faultinject, many_buffers) {
 FIXTURE_VARIANT_ADD(faultinject, synced) {
 	.call = submit_synced,
 	.undo = undo_synced,
+};
+
+FIXTURE_VARIANT_ADD(faultinject, strided) {
+	.call = call_strided,
+};
+
+FIXTURE_VARIANT_ADD(faultinject, shared) {
+	.before = share_in_use,
+	.call = call_shared,
+	.undo = undo_shared,
+	.drop = undo_shared,
+};
+
+FIXTURE_VARIANT_ADD(faultinject, list_create) {
+	.call = call_list_create,
+	.undo = call_queue_destroy,
+};
+
+FIXTURE_VARIANT_ADD(faultinject, list_submit) {
+	.before = call_list_create,
+	.call = call_list_submit,
+	.undo = undo_list_submit,
+	.drop = call_queue_destroy,
 };
 
 FIXTURE_VARIANT_ADD(faultinject, export) {
