@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kselftest.h"
@@ -242,13 +243,15 @@ static void drop_dump(const char *data)
 	__s64 end = trn_now() + TRN_PATIENCE;
 	char device[PATH_MAX], name[PATH_MAX + 16];
 	int len = strlen(data) - strlen("data");
+	struct stat st;
 
 	snprintf(name, sizeof(name), "%.*sfailing_device", len, data);
 	if (!realpath(name, device))
 		device[0] = '\0';
 	snprintf(name, sizeof(name), "%s/devcoredump", device);
 	trn_write_file(data, "1");
-	while (!access(name, F_OK) && trn_now() < end)
+	/* What it points to has gone before. */
+	while (!lstat(name, &st) && trn_now() < end)
 		trn_sleep(TRN_MSEC);
 }
 
