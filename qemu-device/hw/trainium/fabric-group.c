@@ -117,20 +117,22 @@ void trn_fab_groups_quit(TrnFabNode *n)
     }
 }
 
-/* Every member reaches every other one, and the owner all of them. */
-static bool group_whole(TrnFabric *f, const TrnFabGroup *g)
-{
-    unsigned a, b;
+/* Chips that each chip reaches */
+typedef struct Reach {
+    DECLARE_BITMAP(to, TRN_FAB_MAX_CHIPS);
+} Reach;
 
-    for (a = 0; a < f->chips; a++) {
-        if (a != g->owner && !test_bit(a, g->member)) {
-            continue;
-        }
-        for (b = 0; b < f->chips; b++) {
-            if (test_bit(b, g->member) &&
-                trn_fab_reach(&f->node[a], b) != TRN_FAB_ST_OK) {
-                return false;
-            }
+/* Every member reaches every other one, and the owner all of them. */
+static bool group_whole(TrnFabric *f, const TrnFabGroup *g, const Reach *reach)
+{
+    Reach missing;
+    unsigned i;
+
+    for (i = 0; i < f->chips; i++) {
+        if ((i == g->owner || test_bit(i, g->member)) &&
+            bitmap_andnot(missing.to, g->member, reach[i].to,
+                          TRN_FAB_MAX_CHIPS)) {
+            return false;
         }
     }
     return true;
@@ -138,12 +140,26 @@ static bool group_whole(TrnFabric *f, const TrnFabGroup *g)
 
 void trn_fab_groups_check(TrnFabric *f)
 {
-    unsigned i;
+    g_autofree Reach *reach = NULL;
+    unsigned i, a, b;
 
     for (i = 0; i < TRN_FAB_GROUPS; i++) {
         TrnFabGroup *g = &f->group[i];
 
-        if (g->used && !g->broken && !group_whole(f, g)) {
+        if (!g->used || g->broken) {
+            continue;
+        }
+        if (!reach) {
+            reach = g_new0(Reach, f->chips);
+            for (a = 0; a < f->chips; a++) {
+                for (b = 0; f->node[a].dev && b < f->chips; b++) {
+                    if (trn_fab_reach(&f->node[a], b) == TRN_FAB_ST_OK) {
+                        set_bit(b, reach[a].to);
+                    }
+                }
+            }
+        }
+        if (!group_whole(f, g, reach)) {
             group_break(f, g, NULL);
         }
     }
