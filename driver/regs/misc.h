@@ -28,13 +28,15 @@
 #define TRN_MISC_HEALTH_SEQ		0x00cu
 #define  TRN_HEALTH_HEARTBEAT_SHIFT	12	/* bits 19:12 */
 #define  TRN_HEALTH_HEARTBEAT_MASK	0xff000u
-#define TRN_MISC_ROUTING_ID		0x024u	/* 0..63, unique in a host */
+#define TRN_MISC_ROUTING_ID		0x024u	/* unique in a host */
+#define  TRN_ROUTING_IDS		256u	/* own limit; known: 64, 128 behind switches */
 #define TRN_MISC_INSTANCE		0x030u	/* 5:0 size, 30:16 partition, 31 valid */
 #define TRN_MISC_SERIAL_LO		0x038u
 #define TRN_MISC_SERIAL_HI		0x03cu
 #define TRN_MISC_SRAM_ECC		0x040u	/* 31:16 corrected, 15:0 uncorrected */
-#define TRN_MISC_HBM_ECC(s)		(0x044u + 4 * (s))
-#define TRN_MISC_POWER(die)		(0x054u + 4 * (die))
+/* From stack 4 and die 2 on (Trainium4): this project's own definition */
+#define TRN_MISC_HBM_ECC(s)		(((s) < 4 ? 0x044u : 0x080u) + 4 * (s))
+#define TRN_MISC_POWER(die)		(((die) < 2 ? 0x054u : 0x098u) + 4 * (die))
 #define  TRN_POWER_UTIL_MASK		0xffffu	/* basis points */
 #define  TRN_POWER_COUNT_SHIFT		16
 #define TRN_MISC_HBM_REPAIR		0x064u
@@ -61,6 +63,7 @@
 #define  TRN2_RESET_MAP_DMA_SHIFT	8
 #define  TRN2_RESET_MAP_TOP_SP_SHIFT	16
 #define  TRN2_RESET_MAP_HOST_SHIFT	32	/* of both words as one */
+#define  TRN1_RESET_MAP_TOP_SP_SHIFT	8	/* engines: with their core */
 #define TRN_MISC_RESET			0x1ecu
 #define  TRN_RESET_DEVICE		1
 #define  TRN_RESET_CORE			2

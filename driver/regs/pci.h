@@ -11,6 +11,10 @@
 #define TRN_PCI_DEVICE_TRAINIUM1	0x7164
 #define TRN_PCI_DEVICE_INFERENTIA2	0x7264
 #define TRN_PCI_DEVICE_TRAINIUM2	0x7364
+#define TRN_PCI_DEVICE_TRAINIUM3	0x7564
+#define TRN_PCI_DEVICE_TRAINIUM3_B	0x7565	/* no difference is known */
+/* Not published: a placeholder of this project */
+#define TRN_PCI_DEVICE_TRAINIUM4	0x7664
 
 /* The class code of the silicon is not public; this is our choice. */
 #define TRN_PCI_CLASS			0x1200

@@ -138,7 +138,7 @@
 #define TRN_UDMA_VMPR_TX_SEL(q)		(0x3c400u + (q) * 0x40u)
 #define TRN_UDMA_VMPR_RX_SEL(q, i)	(0x3c404u + (q) * 0x40u + (i) * 4u)
 
-/* SDMA wrapper, relative to TRN_ENGINE_SDMA */
+/* SDMA wrapper of an engine */
 #define TRN_SDMA_EVENT_ACCEL		0x000u
 #define TRN_SDMA_READ_REORDER		0x01cu
 #define TRN_SDMA_WRITE_REORDER		0x020u

@@ -265,7 +265,7 @@ static void test_limits(void)
 /* Addresses that lead nowhere, into registers, or over an end. */
 static void test_addresses(void)
 {
-    static const struct {
+    const struct {
         uint64_t axi;
         bool target_only;
     } bad[] = {

@@ -359,7 +359,7 @@ static void test_pending_or(void)
 /* An area that is not memory is no reason to lose the message. */
 static void test_bad_area(void)
 {
-    static const uint64_t bad[] = {
+    const uint64_t bad[] = {
         TQ_HOST | 0x3f0000000000, 0x900000000000, 0x10000000000000,
         0x008006838000, 0x001002001000,
     };

@@ -440,7 +440,7 @@ static uint32_t rnd(void)
 
 static uint64_t random_addr(TqChip *c, Mail *m)
 {
-    static const uint64_t some[] = {
+    const uint64_t some[] = {
         0, 0x8006c84000ull, 0x8006c84800ull, 0x600000000ull - 4,
         TQ_HOST, TQ_HOST + 0x3fffffffffffull, 0x802000000000ull,
         0x806001400ull, 0x1002000000ull, 0x10000000000000ull, ~0ull,

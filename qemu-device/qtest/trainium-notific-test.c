@@ -152,7 +152,7 @@ static void test_hbm(void)
 /* Rings that cannot be: entries are lost, copies go on, nothing is hit. */
 static void test_bad_rings(void)
 {
-    static const struct {
+    const struct {
         uint64_t axi;
         uint32_t size;
     } bad[] = {

@@ -9,6 +9,92 @@
 
 #include <sys/mman.h>
 
+/* --- generations ---------------------------------------------------------- */
+
+static const TqGeneration generations[] = {
+    {
+        .name = "trainium2", .id = 0x73641d0f,
+        .data = 128, .engines = 132, .per_block = 32, .cores = 8,
+        .top_sps = 16, .stacks = 4, .dies = 2, .stride = 0x100000,
+        .block = { 0x82000000, 0x94000000, 0xa2000000, 0xb4000000 },
+        .block_axi = { 0x001002000000, 0x005004000000,
+                       0x801002000000, 0x805004000000 },
+        .host = { 0x06800000, 0x06900000, 0x46800000, 0x46900000 },
+        .host_axi = { 0x008006800000, 0x008006900000,
+                      0x808006800000, 0x808006900000 },
+        .fis = { 0x8c000000, 0x9c400000, 0xac000000, 0xbc400000 },
+        .hbm = { 0, 0x004000000000, 0x800000000000, 0x804000000000 },
+        .stack_size = 0x600000000,
+        .host_window = 0x400000000000, .misc = 0x06c84000,
+        .bar0_size = 0x100000000, .bar4_size = 0x4000000000,
+    }, {
+        .name = "trainium3", .id = 0x75641d0f,
+        .data = 128, .engines = 132, .per_block = 32, .cores = 8,
+        .top_sps = 16, .stacks = 4, .dies = 2, .stride = 0x100000,
+        .block = { 0x82000000, 0x94000000, 0xa2000000, 0xb4000000 },
+        .block_axi = { 0x001002000000, 0x005004000000,
+                       0x801002000000, 0x805004000000 },
+        .host = { 0x06800000, 0x06900000, 0x46800000, 0x46900000 },
+        .host_axi = { 0x008006800000, 0x008006900000,
+                      0x808006800000, 0x808006900000 },
+        .fis = { 0x8c000000, 0x9c400000, 0xac000000, 0xbc400000 },
+        .hbm = { 0, 0x004000000000, 0x800000000000, 0x804000000000 },
+        .stack_size = 0x900000000,
+        .host_window = 0x400000000000, .misc = 0x06c84000,
+        .bar0_size = 0x100000000, .bar4_size = 0x4000000000,
+    }, {
+        .name = "trainium4", .id = 0x76641d0f,
+        .data = 128, .engines = 136, .per_block = 16, .cores = 8,
+        .top_sps = 16, .stacks = 8, .dies = 4, .stride = 0x100000,
+        .block = { 0x42000000, 0x54000000, 0x62000000, 0x74000000,
+                   0x82000000, 0x94000000, 0xa2000000, 0xb4000000 },
+        .block_axi = { 0x0001002000000, 0x0005004000000,
+                       0x0801002000000, 0x0805004000000,
+                       0x1001002000000, 0x1005004000000,
+                       0x1801002000000, 0x1805004000000 },
+        .host = { 0x06800000, 0x06900000, 0x16800000, 0x16900000,
+                  0x26800000, 0x26900000, 0x36800000, 0x36900000 },
+        .host_axi = { 0x0008006800000, 0x0008006900000,
+                      0x0808006800000, 0x0808006900000,
+                      0x1008006800000, 0x1008006900000,
+                      0x1808006800000, 0x1808006900000 },
+        .fis = { 0x4c000000, 0x5c400000, 0x6c000000, 0x7c400000,
+                 0x8c000000, 0x9c400000, 0xac000000, 0xbc400000 },
+        .hbm = { 0, 0x0004000000000, 0x0800000000000, 0x0804000000000,
+                 0x1000000000000, 0x1004000000000,
+                 0x1800000000000, 0x1804000000000 },
+        .stack_size = 0x900000000,
+        .host_window = 0x400000000000, .misc = 0x06c84000,
+        .bar0_size = 0x100000000, .bar4_size = 0x400000000,
+    }, {
+        .name = "trainium1", .id = 0x71641d0f,
+        .data = 32, .engines = 34, .per_block = 16, .cores = 2,
+        .top_sps = 6, .stacks = 2, .dies = 1, .stride = 0x40000,
+        .block = { 0x30000000, 0x30700000 },
+        .block_axi = { 0xffff0000000, 0xffff0700000 },
+        .host = { 0x30600000, 0x30d00000 },
+        .host_axi = { 0xffff0600000, 0xffff0d00000 },
+        .sdma = { 0x30400000, 0x30b00000, 0x30640000, 0x30d40000 },
+        .hbm = { 0, 0x1000000000 },
+        .stack_size = 0x400000000,
+        .host_window = 0x100000000000, .misc = 0x30fa0000,
+        .bar0_size = 0x40000000, .bar4_size = 0x800000000,
+    },
+};
+
+const char *tq_model = "trainium2";
+const TqGeneration *tq_gen = &generations[0];
+
+static void tq_find_generation(uint32_t id)
+{
+    unsigned i = 0;
+
+    while (generations[i].id != id) {
+        g_assert_cmpint(++i, <, ARRAY_SIZE(generations));
+    }
+    tq_gen = &generations[i];
+}
+
 /* --- machine -------------------------------------------------------------- */
 
 void tq_start_args(TqChip *c, const char *args, const char *props)
@@ -16,8 +102,8 @@ void tq_start_args(TqChip *c, const char *args, const char *props)
     QTestState *qts;
 
     qts = qtest_initf("-machine q35 -m %u -nodefaults %s "
-                      "-device trainium2,id=chip0,addr=04.0%s%s",
-                      TQ_RAM_MB, args ?: "", props ? "," : "", props ?: "");
+                      "-device %s,id=chip0,addr=04.0%s%s",
+                      TQ_RAM_MB, args ?: "", tq_model, props ? "," : "", props ?: "");
     tq_attach(c, qts, 0, 4 << 3, 0);
     tq_wait_firmware(c);
 }
@@ -61,7 +147,7 @@ void tq_attach(TqChip *c, QTestState *qts, unsigned bus, unsigned devfn,
     /* PCIEXBAR of the q35 host bridge: extended configuration space */
     qtest_outl(qts, 0xcf8, 0x80000060);
     qtest_outl(qts, 0xcfc, TQ_ECAM | 1);
-    g_assert_cmphex(tq_cfg_read(c, 0), ==, 0x73641d0f);
+    tq_find_generation(tq_cfg_read(c, 0));
     tq_map(c, n);
 }
 
@@ -91,11 +177,11 @@ void tq_map(TqChip *c, unsigned n)
     c->bar4 = TQ_BAR4 + n * 0x4000000000ull;
     tq_map_bar(c, 0, c->bar0);
     tq_map_bar(c, 2, c->bar2);
-    /* a quarter of BAR4 each: 64 GiB unless the chip was made smaller */
+    /* an equal part of BAR4 each */
     tq_cfg_write(c, 0x20, 0xffffffff);
     tq_cfg_write(c, 0x24, 0xffffffff);
     c->pitch = -((uint64_t)tq_cfg_read(c, 0x24) << 32 |
-                 (tq_cfg_read(c, 0x20) & ~0xfu)) / 4;
+                 (tq_cfg_read(c, 0x20) & ~0xfu)) / tq_gen->stacks;
     if (c->pitch) {
         tq_map_bar(c, 4, c->bar4);
     }
@@ -255,55 +341,52 @@ void tq_xwrite(TqChip *c, uint64_t off, uint32_t value)
 
 uint32_t tq_misc_read(TqChip *c, unsigned off)
 {
-    return tq_read(c, 0x06c84000 + off);
+    return tq_read(c, tq_gen->misc + off);
 }
 
 void tq_misc_write(TqChip *c, unsigned off, uint32_t value)
 {
-    tq_write(c, 0x06c84000 + off, value);
+    tq_write(c, tq_gen->misc + off, value);
 }
 
 uint64_t tq_engine(unsigned e)
 {
-    static const uint64_t host[4] = {
-        0x06800000, 0x06900000, 0x46800000, 0x46900000,
-    };
-    static const uint64_t se[4] = {
-        0x82000000, 0x94000000, 0xa2000000, 0xb4000000,
-    };
+    const TqGeneration *g = tq_gen;
 
-    return e < 128 ? se[e / 32] + e % 32 * 0x100000ull : host[e - 128];
+    return e < g->data ? g->block[e / g->per_block] +
+                         e % g->per_block * g->stride : g->host[e - g->data];
 }
 
 uint64_t tq_engine_axi(unsigned e)
 {
-    static const uint64_t host[4] = {
-        0x008006800000, 0x008006900000, 0x808006800000, 0x808006900000,
-    };
-    static const uint64_t se[4] = {
-        0x001002000000, 0x005004000000, 0x801002000000, 0x805004000000,
-    };
+    const TqGeneration *g = tq_gen;
 
-    return e < 128 ? se[e / 32] + e % 32 * 0x100000ull : host[e - 128];
+    return e < g->data ? g->block_axi[e / g->per_block] +
+                         e % g->per_block * g->stride :
+                         g->host_axi[e - g->data];
+}
+
+uint64_t tq_sdma(unsigned e)
+{
+    const TqGeneration *g = tq_gen;
+
+    if (!g->sdma[0]) {
+        return tq_engine(e) + 0x40000;
+    }
+    return e < g->data ? g->sdma[e / g->per_block] +
+                         e % g->per_block * 0x7000 : g->sdma[2 + e - g->data];
 }
 
 uint64_t tq_fis(unsigned e)
 {
-    static const uint64_t se[4] = {
-        0x8c000000, 0x9c400000, 0xac000000, 0xbc400000,
-    };
-
-    g_assert_cmpint(e, <, 128);
-    return se[e / 32] + e % 32 * 0x20000ull;
+    g_assert_cmpint(e, <, tq_gen->data);
+    return tq_gen->fis[e / tq_gen->per_block] +
+           e % tq_gen->per_block * 0x20000ull;
 }
 
 uint64_t tq_hbm(unsigned stack)
 {
-    static const uint64_t base[4] = {
-        0, 0x004000000000, 0x800000000000, 0x804000000000,
-    };
-
-    return base[stack];
+    return tq_gen->hbm[stack];
 }
 
 uint32_t tq_ereg(TqChip *c, unsigned engine, uint32_t off)
@@ -329,12 +412,14 @@ uint64_t tq_alloc(TqChip *c, uint64_t size, uint64_t align)
 
 uint64_t tq_phys(TqChip *c, uint64_t axi)
 {
-    unsigned stack;
+    unsigned stack = 0;
 
     if (axi & TQ_HOST) {
         return axi & ~TQ_HOST;
     }
-    stack = (axi >> 47 & 1) * 2 + (axi >> 38 & 1);
+    while (axi - tq_hbm(stack) >= tq_gen->stack_size) {
+        g_assert_cmpint(++stack, <, tq_gen->stacks);
+    }
     return c->bar4 + stack * c->pitch + (axi - tq_hbm(stack));
 }
 
@@ -481,6 +566,34 @@ static void tq_rmw(TqChip *c, uint64_t off, uint32_t bits, uint64_t also)
     }
 }
 
+/* Trainium1: detection of errors on the AXI, and their interrupts */
+static void tq_init_axi_errors(TqChip *c, uint64_t b)
+{
+    static const unsigned word[] = { 1, 2, 3, 9, 10, 11 };
+    static const unsigned group[] = {
+        0x3ad00, 0x3ae00, 0x3af00, 0x3b000, 0x3b100, 0x3b200,
+    };
+    unsigned i, n;
+
+    for (i = 0; i < 6; i++) {
+        for (n = 0; n < 6; n++) {
+            tq_write(c, b + 0x3a900 + i * 0x40 + word[n] * 4, 0xf);
+        }
+    }
+    for (i = 0; i < 6; i++) {
+        for (n = 0; n < 16; n++) {
+            tq_write(c, b + 0x3ab00 + i * 8, n << 3 | 7);
+            tq_write(c, b + 0x3ab04 + i * 8, 0x10);
+        }
+    }
+    for (i = 0; i < 6; i++) {
+        tq_write(c, b + group[i] + 0x28, 0x28);
+        tq_write(c, b + group[i] + 0x30, 0);
+        tq_write(c, b + group[i] + 0x18, 0);
+    }
+    tq_write(c, b + 0x3a300, 0xffffffff);
+}
+
 /* Writes and values in the order of the reference. */
 void tq_init_engine(TqChip *c, unsigned e)
 {
@@ -496,17 +609,22 @@ void tq_init_engine(TqChip *c, unsigned e)
         { 0x20380, 0x00001004 }, { 0x00304, 0x00010041 },
         { 0x00308, 0x00004181 }, { 0x20308, 0x00004181 },
         { 0x0011c, 0x00010008 }, { 0x2011c, 0x00010008 },
-        { 0x4001c, 1 }, { 0x40020, 1 }, { 0x40000, 1 }, { 0x40800, 0x26 },
     };
     uint64_t b = tq_engine(e);
-    unsigned q, i;
+    bool v2 = tq_gen->id == 0x71641d0f, v3 = tq_gen->id == 0x73641d0f;
+    unsigned q, i, n = e % 16;
 
+    if (v2 && e < tq_gen->data) {
+        tq_write(c, tq_sdma(e) + 0x100, 0xffff & ~(0x1ffff << (16 - n)));
+        tq_write(c, tq_sdma(e) + 0x104,
+                 n == 15 || (n < 10 && n % 3 == 0) ? 0xffff : 0);
+    }
     for (q = 0; q < 16; q++) {
         tq_write(c, b + 0x1020 + q * 0x1000, 0x00030000);
         tq_write(c, b + 0x21020 + q * 0x1000, 0x00030000);
     }
-    tq_write(c, b + 0x00310, 0x010008f8);
-    tq_write(c, b + 0x00124, 0x20808080);
+    tq_write(c, b + 0x00310, v2 ? 0x01000400 : 0x010008f8);
+    tq_write(c, b + 0x00124, v2 ? 0x0000086f : 0x20808080);
     tq_write(c, b + 0x3a300, 0x05f5e100);
     tq_write(c, b + 0x00408, 0);
     tq_write(c, b + 0x00254, 0x010fffff);
@@ -521,8 +639,11 @@ void tq_init_engine(TqChip *c, unsigned e)
             tq_write(c, b + 0x3c400 + q * 0x40 + i * 4, 0xffffffff);
         }
     }
-    tq_write(c, b + 0x20124, 0x00400080);
+    tq_write(c, b + 0x20124, v2 ? 0x00400008 : 0x00400080);
     tq_write(c, b + 0x20128, 0x40804080);
+    if (!v2 && !v3) {
+        tq_write(c, b + 0x2012c, (tq_read(c, b + 0x2012c) & ~0x3ffu) | 0x100);
+    }
     tq_write(c, b + 0x3b460, tq_read(c, b + 0x3b460) & ~1u);
     for (i = 0; i < ARRAY_SIZE(irq); i++) {
         tq_write(c, b + irq[i][0], irq[i][1]);
@@ -530,7 +651,15 @@ void tq_init_engine(TqChip *c, unsigned e)
     for (i = 0; i < ARRAY_SIZE(tail); i++) {
         tq_write(c, b + tail[i][0], tail[i][1]);
     }
-    if (e < 128) {
+    tq_write(c, tq_sdma(e) + 0x1c, 1);
+    tq_write(c, tq_sdma(e) + 0x20, 1);
+    tq_write(c, tq_sdma(e) + 0x00, 1);
+    if (v2) {
+        tq_init_axi_errors(c, b);
+        return;
+    }
+    tq_write(c, tq_sdma(e) + 0x800, 0x26);
+    if (e < tq_gen->data) {
         tq_rmw(c, b + 0x3a010, 0x20000, b + 0x3a030);
         tq_rmw(c, b + 0x3a050, 0x800, b + 0x3a070);
         tq_rmw(c, tq_fis(e) + 0x90, 0x800, 0);

@@ -20,8 +20,30 @@
 #define TQ_HEAP         0x01000000ull       /* tq_alloc() starts here */
 #define TQ_HEAP_END     0x20000000ull
 
+/*
+ * A generation in raw numbers. Engines: data engines in blocks of @per_block,
+ * then the host engines; AXI = BAR0 offset + @*_axi of the same block.
+ */
+typedef struct TqGeneration {
+    const char *name;
+    uint32_t id;                            /* PCI: device, vendor */
+    unsigned data, engines, per_block, cores, top_sps, stacks, dies;
+    uint64_t stride;                        /* from engine to engine */
+    uint64_t block[8], block_axi[8];        /* BAR0, AXI */
+    uint64_t host[8], host_axi[8];
+    uint64_t sdma[4];                       /* Trainium1: not behind the UDMA */
+    uint64_t fis[8];
+    uint64_t hbm[8], stack_size;
+    uint64_t host_window, misc;
+    uint64_t bar0_size, bar4_size;
+} TqGeneration;
+
+/* That of the chips of a test: tq_model before the start, Trainium2 else */
+extern const char *tq_model;
+extern const TqGeneration *tq_gen;
+
 /* AXI: the host window */
-#define TQ_HOST         0x400000000000ull
+#define TQ_HOST         (tq_gen->host_window)
 
 /* The most frequent words of the reference */
 #define TQ_FIRST        (1u << 26)
@@ -104,9 +126,10 @@ void tq_xwrite(TqChip *c, uint64_t off, uint32_t value);
 uint32_t tq_misc_read(TqChip *c, unsigned off);
 void tq_misc_write(TqChip *c, unsigned off, uint32_t value);
 
-/* Addresses; engine: 0..127 data, 128..131 D2H, H2D of each die */
+/* Addresses; engine: data engines, then D2H, H2D of each die */
 uint64_t tq_engine(unsigned engine);        /* BAR0 offset */
 uint64_t tq_engine_axi(unsigned engine);
+uint64_t tq_sdma(unsigned engine);          /* BAR0 offset of its wrapper */
 uint64_t tq_fis(unsigned engine);           /* BAR0 offset, data engines */
 uint64_t tq_hbm(unsigned stack);            /* AXI */
 uint32_t tq_ereg(TqChip *c, unsigned engine, uint32_t off);

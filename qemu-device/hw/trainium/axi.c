@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The chip's address decoder. There is one: BAR0 accesses are turned into AXI
- * addresses and take the same way as DMA.
- *
- * Bits 63:53 of an address are no part of the map; bit 52 leads to a
- * neighbour, bit 46 to the host, bit 47 to die 1. Below, a die is cut into
- * pieces of 2^38 (two engine groups, then the IO die) and an engine group
- * into four pieces of 2^36: HBM, APB and PREPROC, and two NeuronCores.
+ * addresses and take the same way as DMA. What is where is the generation's
+ * (generation.c); neighbours, the host and HBM are looked for first.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -14,9 +10,6 @@
 #include "qapi/error.h"
 #include "fault.h"
 #include "trace.h"
-
-#define SE_SHIFT 38
-#define PIECE_SHIFT 36
 
 static const TrnBlock sdma_block = { "sdma", trn_sdma_read, trn_sdma_write };
 static const TrnBlock fis_block = { "fis", trn_fis_read, trn_fis_write };
@@ -53,178 +46,109 @@ static bool target_store(TrnTarget *t, TrnStore *st, unsigned n, uint64_t size,
     return true;
 }
 
-/* @offset is relative to the engine's block */
-static bool resolve_engine(TrnTarget *t, unsigned engine, uint32_t offset)
+static const TrnPlace *place_find(TrnDevice *d, uint64_t addr)
 {
-    if (offset < TRN_ENGINE_UDMA_SIZE) {
-        return target_reg(t, &trn_udma_block, engine, offset,
-                          TRN_ENGINE_UDMA_SIZE);
-    }
-    if (offset < TRN_ENGINE_NOTIFIC) {
-        return target_reg(t, &sdma_block, engine, offset - TRN_ENGINE_SDMA,
-                          TRN_ENGINE_NOTIFIC - TRN_ENGINE_SDMA);
-    }
-    if (offset < TRN_ENGINE_SIZE) {
-        return target_reg(t, &notific_block, TRN_NOTIFIC_ENGINE + engine,
-                          offset - TRN_ENGINE_NOTIFIC, TRN_NOTIFIC_SIZE);
-    }
-    return false;
-}
+    unsigned low = 0, high = d->num_places;
 
-static bool resolve_se_apb(TrnTarget *t, unsigned se, uint64_t offset)
-{
-    uint64_t engine0 = TRN2_SE_ENGINE(se, 0);
-    uint64_t engine_pitch = TRN2_SE_ENGINE(se, 1) - engine0;
-    uint64_t fis0 = TRN2_SE_FIS(se, 0);
-    unsigned n;
+    if (addr - d->place_hit->base < d->place_hit->size) {
+        return d->place_hit;
+    }
+    while (low < high) {
+        unsigned mid = (low + high) / 2;
+        const TrnPlace *p = &d->place[mid];
 
-    if (offset >= fis0) {
-        n = (offset - fis0) / TRN_FIS_SIZE;
-        return n < TRN2_ENGINES_PER_SE &&
-               target_reg(t, &fis_block, se * TRN2_ENGINES_PER_SE + n,
-                          (offset - fis0) % TRN_FIS_SIZE, TRN_FIS_SIZE);
-    }
-    if (offset >= engine0) {
-        n = (offset - engine0) / engine_pitch;
-        return n < TRN2_ENGINES_PER_SE &&
-               resolve_engine(t, se * TRN2_ENGINES_PER_SE + n,
-                              (offset - engine0) % engine_pitch);
-    }
-    return false;
-}
-
-static bool resolve_io_apb(TrnTarget *t, unsigned die, uint64_t offset)
-{
-    unsigned cores = TRN2_NUM_CORES / TRN2_NUM_DIES;
-    unsigned i;
-
-    if (offset >= TRN2_IO_UDMA_D2H &&
-        offset < TRN2_IO_UDMA_D2H + TRN_ENGINE_SIZE) {
-        return resolve_engine(t, TRN2_ENGINE_D2H(die),
-                              offset - TRN2_IO_UDMA_D2H);
-    }
-    if (offset >= TRN2_IO_UDMA_H2D &&
-        offset < TRN2_IO_UDMA_H2D + TRN_ENGINE_SIZE) {
-        return resolve_engine(t, TRN2_ENGINE_H2D(die),
-                              offset - TRN2_IO_UDMA_H2D);
-    }
-    if (!die && offset >= TRN2_IO_MISC_RAM &&
-        offset < TRN2_IO_MISC_RAM + TRN_MISC_SIZE) {
-        return target_reg(t, &trn_fw_block, 0, offset - TRN2_IO_MISC_RAM,
-                          TRN_MISC_SIZE);
-    }
-    for (i = 0; i < cores; i++) {
-        uint64_t pe_size = TRN2_PE_ROW_GROUPS * TRN2_PE_ROW_STRIDE;
-
-        if (offset >= TRN2_IO_TPB_NOTIFIC(i) &&
-            offset < TRN2_IO_TPB_NOTIFIC(i) + TRN_NOTIFIC_SIZE) {
-            return target_reg(t, &notific_block, die * cores + i,
-                              offset - TRN2_IO_TPB_NOTIFIC(i),
-                              TRN_NOTIFIC_SIZE);
+        if (addr - p->base < p->size) {
+            d->place_hit = p;
+            return p;
         }
-        if (offset >= TRN2_IO_PE_COUNTERS(i) &&
-            offset < TRN2_IO_PE_COUNTERS(i) + pe_size) {
-            return target_reg(t, &pe_block, die * cores + i,
-                              offset - TRN2_IO_PE_COUNTERS(i), pe_size);
+        if (addr < p->base) {
+            high = mid;
+        } else {
+            low = mid + 1;
         }
     }
-    for (i = 0; i < TRN2_NUM_TOP_SP_USED / TRN2_NUM_DIES; i++) {
-        if (offset >= TRN2_IO_TOP_SP_NOTIFIC(i) &&
-            offset < TRN2_IO_TOP_SP_NOTIFIC(i) + TRN_NOTIFIC_SIZE) {
-            return target_reg(t, &notific_block,
-                              TRN_MAX_CORES +
-                              die * (TRN2_NUM_TOP_SP / TRN2_NUM_DIES) + i,
-                              offset - TRN2_IO_TOP_SP_NOTIFIC(i),
-                              TRN_NOTIFIC_SIZE);
-        }
-    }
-    return false;
+    return NULL;
 }
 
-static bool resolve_io_die(TrnTarget *t, unsigned die, uint64_t offset)
+static bool resolve_place(TrnDevice *d, TrnTarget *t, const TrnPlace *p,
+                          uint64_t offset)
 {
-    const uint64_t sp0 = TRN2_AXI_TOP_SP(0) - TRN2_AXI_IO_APB(0);
-    const uint64_t sp_pitch = TRN2_AXI_TOP_SP(1) - TRN2_AXI_TOP_SP(0);
-    unsigned per_die = TRN2_NUM_TOP_SP / TRN2_NUM_DIES;
-    uint64_t n;
-
-    if (offset < TRN2_IO_APB_SIZE) {
-        return resolve_io_apb(t, die, offset);
-    }
-    if (offset < sp0) {
+    switch (p->kind) {
+    case TRN_PLACE_PREPROC:
+        return target_store(t, &d->preproc, p->index, p->size, offset);
+    case TRN_PLACE_SBUF:
+        return target_store(t, &d->sbuf, p->index, p->size, offset);
+    case TRN_PLACE_CORE_SYNC:
+        return target_reg(t, &trn_sync_block, p->index, offset, p->size);
+    case TRN_PLACE_TOP_SP_SYNC:
+        return target_reg(t, &trn_sync_block, TRN_MAX_CORES + p->index, offset,
+                          p->size);
+    case TRN_PLACE_UDMA:
+        return target_reg(t, &trn_udma_block, p->index, offset, p->size);
+    case TRN_PLACE_SDMA:
+        if (offset < TRN_SDMA_NOTIFIC) {
+            return target_reg(t, &sdma_block, p->index, offset,
+                              TRN_SDMA_NOTIFIC);
+        }
+        return target_reg(t, &notific_block, TRN_NOTIFIC_ENGINE + p->index,
+                          offset - TRN_SDMA_NOTIFIC, TRN_NOTIFIC_SIZE);
+    case TRN_PLACE_FIS:
+        return target_reg(t, &fis_block, p->index, offset, p->size);
+    case TRN_PLACE_CORE_NOTIFIC:
+        return target_reg(t, &notific_block, p->index, offset, p->size);
+    case TRN_PLACE_TOP_SP_NOTIFIC:
+        return target_reg(t, &notific_block, TRN_MAX_CORES + p->index, offset,
+                          p->size);
+    case TRN_PLACE_PE:
+        return target_reg(t, &pe_block, p->index, offset, p->size);
+    case TRN_PLACE_MISC:
+        return target_reg(t, &trn_fw_block, p->index, offset, p->size);
+    default:
         return false;
     }
-    n = (offset - sp0) / sp_pitch;
-    offset = (offset - sp0) % sp_pitch;
-    return n < per_die && offset < TRN_TOP_SP_SYNC + TRN_SYNC_SIZE &&
-           target_reg(t, &trn_sync_block, TRN_MAX_CORES + die * per_die + n,
-                      offset - TRN_TOP_SP_SYNC, TRN_SYNC_SIZE);
 }
 
-static bool resolve_tpb(TrnDevice *d, TrnTarget *t, unsigned core,
-                        uint64_t offset)
+/* Bits 63:53 are no part of the map, bit 52 leads over link 51:50. */
+static bool resolve_neighbour(TrnDevice *d, TrnTarget *t, uint64_t addr)
 {
-    if (offset < TRN_TPB_SBUF_SIZE) {
-        return target_store(t, &d->sbuf, core, TRN_TPB_SBUF_SIZE, offset);
+    if (!d->gen->num_neighbours || addr >> 53 ||
+        !(addr & TRN2_AXI_NEIGHBOUR)) {
+        return false;
     }
-    return offset >= TRN_TPB_SYNC && offset < TRN_TPB_SYNC + TRN_SYNC_SIZE &&
-           target_reg(t, &trn_sync_block, core, offset - TRN_TPB_SYNC,
-                      TRN_SYNC_SIZE);
+    addr &= TRN2_AXI_NEIGHBOUR - 1;
+    t->kind = TRN_TARGET_NEIGHBOUR;
+    t->index = addr / TRN2_AXI_NEIGHBOUR_STRIDE;
+    t->addr = addr % TRN2_AXI_NEIGHBOUR_STRIDE;
+    t->len = TRN2_AXI_NEIGHBOUR_STRIDE - t->addr;
+    return true;
 }
 
 bool trn_axi_resolve(TrnDevice *d, uint64_t addr, TrnTarget *t)
 {
-    unsigned die, se;
-    uint64_t offset;
+    const TrnGeneration *g = d->gen;
+    const TrnPlace *p;
+    unsigned i;
 
     *t = (TrnTarget) { .dev = d, .stack = -1 };
 
-    if (addr >> 48) {
-        if (addr >> 53 || !(addr & TRN2_AXI_NEIGHBOUR)) {
-            return false;
-        }
-        addr &= TRN2_AXI_NEIGHBOUR - 1;
-        t->kind = TRN_TARGET_NEIGHBOUR;
-        t->index = addr / TRN2_AXI_NEIGHBOUR_STRIDE;
-        t->addr = addr % TRN2_AXI_NEIGHBOUR_STRIDE;
-        t->len = TRN2_AXI_NEIGHBOUR_STRIDE - t->addr;
-        return true;
+    if (unlikely(addr >> g->axi_bits)) {
+        return resolve_neighbour(d, t, addr);
     }
-    if (addr & TRN2_AXI_HOST) {
-        /* Host addresses have 46 bits: bit 47 would be one more. */
-        if (addr & TRN2_AXI_DIE1) {
-            return false;
-        }
+    if (addr - g->host_window < g->host_size) {
         t->kind = TRN_TARGET_HOST;
-        t->addr = addr - TRN2_AXI_HOST;
-        t->len = TRN2_AXI_HOST_SIZE - t->addr;
+        t->addr = addr - g->host_window;
+        t->len = g->host_size - t->addr;
         return true;
     }
-
-    die = !!(addr & TRN2_AXI_DIE1);
-    offset = addr & (TRN2_AXI_DIE1 - 1);
-    if (offset >> SE_SHIFT == 2) {
-        return resolve_io_die(t, die, offset & MAKE_64BIT_MASK(0, SE_SHIFT));
-    }
-    if (offset >> SE_SHIFT > 2) {
-        return false;
-    }
-    se = die * 2 + (offset >> SE_SHIFT);
-    offset &= MAKE_64BIT_MASK(0, SE_SHIFT);
-    switch (offset >> PIECE_SHIFT) {
-    case 0:
-        t->stack = se;
-        return target_store(t, &d->hbm[se], 0, d->stack_size, offset);
-    case 1:
-        if (addr >= TRN2_AXI_PREPROC(se)) {
-            return target_store(t, &d->preproc, se, TRN2_PREPROC_SIZE,
-                                addr - TRN2_AXI_PREPROC(se));
+    for (i = 0; i < g->num_stacks; i++) {
+        if (addr - g->hbm_axi[i] < d->stack_size) {
+            t->stack = i;
+            return target_store(t, &d->hbm[i], 0, d->stack_size,
+                                addr - g->hbm_axi[i]);
         }
-        return resolve_se_apb(t, se, addr - TRN2_AXI_SE_APB(se));
-    default:
-        return resolve_tpb(d, t, se * 2 + ((offset >> PIECE_SHIFT) & 1),
-                           offset & MAKE_64BIT_MASK(0, PIECE_SHIFT));
     }
+    p = place_find(d, addr);
+    return p && resolve_place(d, t, p, addr - p->base);
 }
 
 bool trn_axi_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len)
@@ -298,46 +222,44 @@ bool trn_axi_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len)
 }
 
 /* AXI address behind a BAR0 offset; false in the gaps between the windows */
-static bool bar0_to_axi(uint64_t offset, uint64_t *axi)
+static bool bar0_to_axi(TrnDevice *d, uint64_t offset, uint64_t *axi)
 {
     unsigned i;
 
-    if (offset >= TRN2_BAR0_SE_APB(0) &&
-        offset < TRN2_BAR0_SE_APB(TRN2_NUM_SE)) {
-        i = (offset - TRN2_BAR0_SE_APB(0)) / TRN2_SE_APB_SIZE;
-        *axi = TRN2_AXI_SE_APB(i) + offset - TRN2_BAR0_SE_APB(i);
-        return true;
-    }
-    if (offset < TRN2_BAR0_SE_APB(0)) {
-        i = offset >= TRN2_BAR0_IO_APB(1);
-        *axi = TRN2_AXI_IO_APB(i) + offset - TRN2_BAR0_IO_APB(i);
-        return offset - TRN2_BAR0_IO_APB(i) < TRN2_IO_APB_SIZE;
-    }
-    if (offset >= TRN2_BAR0_TPB(0) && offset < TRN2_BAR0_TPB(TRN2_NUM_CORES)) {
-        i = (offset - TRN2_BAR0_TPB(0)) / TRN2_BAR0_TPB_SIZE;
-        *axi = TRN2_AXI_TPB(i) + offset - TRN2_BAR0_TPB(i);
-        return true;
-    }
-    for (i = 0; i < TRN2_NUM_TOP_SP_USED; i += 8) {
-        uint64_t in = offset - TRN2_BAR0_TOP_SP(i);
+    for (i = 0; i < d->gen->num_bar0; i++) {
+        const TrnBarWindow *w = &d->gen->bar0[i];
+        uint64_t in = offset - w->offset;
 
-        if (in < 8 * TRN2_TOP_SP_SIZE) {
-            /* software's second eight are the chip's TOP_SP10..17 */
-            unsigned n = (i ? TRN2_NUM_TOP_SP / TRN2_NUM_DIES : 0) +
-                         in / TRN2_TOP_SP_SIZE;
-
-            *axi = TRN2_AXI_TOP_SP(n) + in % TRN2_TOP_SP_SIZE;
+        if (in < w->count * w->size) {
+            *axi = w->axi + in / w->size * w->stride + in % w->size;
             return true;
         }
     }
     return false;
 }
 
+/* Where BAR0 shows an address; a part of every core is shown. */
+static uint64_t bar0_from_axi(TrnDevice *d, uint64_t axi)
+{
+    unsigned i, n;
+
+    for (i = 0; i < d->gen->num_bar0; i++) {
+        const TrnBarWindow *w = &d->gen->bar0[i];
+
+        for (n = 0; n < w->count; n++) {
+            if (axi - (w->axi + n * w->stride) < w->size) {
+                return w->offset + n * w->size + axi - w->axi - n * w->stride;
+            }
+        }
+    }
+    g_assert_not_reached();
+}
+
 static bool bar0_resolve(TrnDevice *d, hwaddr offset, TrnTarget *t)
 {
     uint64_t axi;
 
-    return bar0_to_axi(offset, &axi) && trn_axi_resolve(d, axi, t) &&
+    return bar0_to_axi(d, offset, &axi) && trn_axi_resolve(d, axi, t) &&
            t->kind == TRN_TARGET_REG;
 }
 
@@ -404,16 +326,19 @@ bool trn_axi_init_bars(TrnDevice *d, Error **errp)
     unsigned i;
 
     memory_region_init_io(&d->bar0, owner, &bar0_ops, d, "trainium-regs",
-                          TRN2_BAR0_SIZE);
-    for (i = 0; i < d->gen->num_cores; i++) {
-        g_autofree char *name = g_strdup_printf("trainium-sbuf%u", i);
+                          d->gen->bar0_size);
+    for (i = 0; i < d->num_places; i++) {
+        const TrnPlace *p = &d->place[i];
+        g_autofree char *name = NULL;
 
-        memory_region_init_ram_ptr(&d->core[i].sbuf, owner, name,
-                                   TRN_TPB_SBUF_SIZE,
-                                   d->sbuf.ptr + i * TRN_TPB_SBUF_SIZE);
-        memory_region_add_subregion(&d->bar0,
-                                    TRN2_BAR0_TPB(i) + TRN_TPB_SBUF,
-                                    &d->core[i].sbuf);
+        if (p->kind != TRN_PLACE_SBUF) {
+            continue;
+        }
+        name = g_strdup_printf("trainium-sbuf%u", p->index);
+        memory_region_init_ram_ptr(&d->core[p->index].sbuf, owner, name,
+                                   p->size, d->sbuf.ptr + p->index * p->size);
+        memory_region_add_subregion(&d->bar0, bar0_from_axi(d, p->base),
+                                    &d->core[p->index].sbuf);
     }
 
     memory_region_init(&d->bar4, owner, "trainium-hbm", d->bar4_size);

@@ -31,6 +31,11 @@ typedef struct TrnFwPropInfo {
         "hbm" #s "-ecc-repairable", TRN_PROP_RUN_UINT, 0xffff, 0, \
         "uncorrected ECC errors of HBM stack " #s " that can be repaired" }
 
+#define POWER_PROP(die) \
+    [TRN_FWP_POWER + (die)] = { \
+        "power-die" #die, TRN_PROP_RUN_UINT, 0xffff, 0, \
+        "power utilisation of die " #die ", basis points" }
+
 #define TEMP_PROP(index, where, at) \
     [index] = { \
         "temperature-" where, TRN_PROP_RUN_UINT, 200000, at, \
@@ -47,28 +52,36 @@ static const TrnFwPropInfo props[TRN_FWP_COUNT] = {
     HBM_PROPS(1),
     HBM_PROPS(2),
     HBM_PROPS(3),
+    HBM_PROPS(4),
+    HBM_PROPS(5),
+    HBM_PROPS(6),
+    HBM_PROPS(7),
     [TRN_FWP_HBM_REPAIR_STATE] = {
         "hbm-repair-state", TRN_PROP_RUN_UINT, 3, 0,
         "HBM repair: 0 none, 1 pending, 2 failed" },
     [TRN_FWP_HEALTH] = {
         "health", TRN_PROP_RUN_UINT, UINT32_MAX, 0,
         "health word: bits of unhealthy components, 0 when all is well" },
-    [TRN_FWP_POWER] = {
-        "power-die0", TRN_PROP_RUN_UINT, 0xffff, 0,
-        "power utilisation of die 0, basis points" },
-    [TRN_FWP_POWER + 1] = {
-        "power-die1", TRN_PROP_RUN_UINT, 0xffff, 0,
-        "power utilisation of die 1, basis points" },
+    POWER_PROP(0),
+    POWER_PROP(1),
+    POWER_PROP(2),
+    POWER_PROP(3),
     [TRN_FWP_THROTTLE] = {
         "throttle", TRN_PROP_RUN_UINT, 10000, 0,
         "how far the clock is throttled, basis points; a notice to every core "
         "whose host asked for them" },
     TEMP_PROP(TRN_FWP_TEMP_DIE, "die0", 45000),
     TEMP_PROP(TRN_FWP_TEMP_DIE + 1, "die1", 45000),
+    TEMP_PROP(TRN_FWP_TEMP_DIE + 2, "die2", 45000),
+    TEMP_PROP(TRN_FWP_TEMP_DIE + 3, "die3", 45000),
     TEMP_PROP(TRN_FWP_TEMP_HBM, "hbm0", 50000),
     TEMP_PROP(TRN_FWP_TEMP_HBM + 1, "hbm1", 50000),
     TEMP_PROP(TRN_FWP_TEMP_HBM + 2, "hbm2", 50000),
     TEMP_PROP(TRN_FWP_TEMP_HBM + 3, "hbm3", 50000),
+    TEMP_PROP(TRN_FWP_TEMP_HBM + 4, "hbm4", 50000),
+    TEMP_PROP(TRN_FWP_TEMP_HBM + 5, "hbm5", 50000),
+    TEMP_PROP(TRN_FWP_TEMP_HBM + 6, "hbm6", 50000),
+    TEMP_PROP(TRN_FWP_TEMP_HBM + 7, "hbm7", 50000),
 
     [TRN_FWP_API_VERSION] = {
         "fw-api-version", TRN_PROP_START_UINT, 0xffff, 7,
@@ -239,7 +252,30 @@ static void trn_fw_override_set(Object *obj, const char *text, Error **errp)
     f->num_overrides = parsed.num_overrides;
 }
 
-void trn_fw_class_init(ObjectClass *oc)
+/* Of a die or a stack that the generation does not have */
+static bool trn_fw_prop_absent(const TrnGeneration *g, TrnFwProp p)
+{
+    const struct {
+        TrnFwProp first;
+        unsigned max, num;
+    } lists[] = {
+        { TRN_FWP_HBM_CORRECTED, TRN_MAX_STACKS, g->num_stacks },
+        { TRN_FWP_HBM_UNCORRECTED, TRN_MAX_STACKS, g->num_stacks },
+        { TRN_FWP_HBM_REPAIRABLE, TRN_MAX_STACKS, g->num_stacks },
+        { TRN_FWP_POWER, TRN_MAX_DIES, g->num_dies },
+        { TRN_FWP_TEMP_DIE, TRN_MAX_DIES, g->num_dies },
+        { TRN_FWP_TEMP_HBM, TRN_MAX_STACKS, g->num_stacks },
+    };
+
+    for (unsigned i = 0; i < ARRAY_SIZE(lists); i++) {
+        if (p >= lists[i].first && p - lists[i].first < lists[i].max) {
+            return p - lists[i].first >= lists[i].num;
+        }
+    }
+    return false;
+}
+
+void trn_fw_class_init(ObjectClass *oc, const TrnGeneration *g)
 {
     ObjectProperty *op;
 
@@ -247,6 +283,9 @@ void trn_fw_class_init(ObjectClass *oc)
         const TrnFwPropInfo *info = &props[p];
         bool is_bool = info->kind == TRN_PROP_RUN_BOOL;
 
+        if (trn_fw_prop_absent(g, p)) {
+            continue;
+        }
         op = object_class_property_add(oc, info->name,
                                        is_bool ? "bool" : "uint64",
                                        trn_fw_prop_get, trn_fw_prop_set, NULL,

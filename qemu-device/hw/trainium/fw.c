@@ -34,7 +34,6 @@
 #include "fault.h"
 #include "trace.h"
 
-#define TRN_ROUTING_IDS 256
 #define TRN_POWER_SAMPLE_MS 50
 #define TRN_HEARTBEAT_MS 100
 
@@ -123,31 +122,40 @@ static void trn_fw_device_reset(TrnDevice *d)
     trn_fabric_reset(d, false);
 }
 
+/* Software's TOP_SPs of a die are the first ones of those in the map. */
+static unsigned trn_fw_top_sp(const TrnGeneration *g, unsigned n)
+{
+    return n / g->used_top_sps_per_die * g->top_sps_per_die +
+           n % g->used_top_sps_per_die;
+}
+
 /*
- * Map: 7:0 cores, 15:8 groups of 16 data engines, 23:16 pairs of TOP_SPs,
- * 31:24 collectives (nothing of it is modelled), 35:32 host engines.
+ * Map: 7:0 cores; 15:8 groups of 16 data engines, 23:16 pairs of TOP_SPs,
+ * 31:24 collectives (nothing of it is modelled); 39:32 host engines. Trainium1
+ * has one TOP_SP a bit in 13:8, and the data engines go with their core.
  */
 static void trn_fw_core_reset(TrnDevice *d, uint64_t map)
 {
+    const TrnGeneration *g = d->gen;
+
     for (unsigned i = 0; i < 8; i++) {
         if (extract64(map, TRN2_RESET_MAP_TPB_SHIFT + i, 1) &&
-            i < d->gen->num_cores) {
+            i < g->num_cores) {
             trn_tpb_reset_core(d, i);
         }
-        if (extract64(map, TRN2_RESET_MAP_DMA_SHIFT + i, 1) &&
-            i * TRN2_ENGINES_PER_CORE < d->gen->num_data_engines) {
-            trn_fw_reset_engines(d, i * TRN2_ENGINES_PER_CORE,
-                                 TRN2_ENGINES_PER_CORE);
+        if (extract64(map, g->reset_dma_shift + i, 1) &&
+            i * TRN_ENGINES_PER_CORE < g->num_data_engines) {
+            trn_fw_reset_engines(d, i * TRN_ENGINES_PER_CORE,
+                                 TRN_ENGINES_PER_CORE);
         }
-        if (extract64(map, TRN2_RESET_MAP_TOP_SP_SHIFT + i, 1)) {
-            /* Software sees 0..7 of each die; the map has 10 a die. */
-            unsigned n = i < 4 ? 2 * i : 2 * i + 2;
-
-            trn_tpb_reset_top_sp(d, n);
-            trn_tpb_reset_top_sp(d, n + 1);
+        if (extract64(map, g->reset_top_sp_shift + i, 1)) {
+            for (unsigned n = 0; n < g->reset_top_sps; n++) {
+                trn_tpb_reset_top_sp(d, trn_fw_top_sp(g, i * g->reset_top_sps +
+                                                      n));
+            }
         }
-        if (i < 4 && extract64(map, 32 + i, 1)) {
-            trn_fw_reset_engines(d, d->gen->num_data_engines + i, 1);
+        if (extract64(map, TRN2_RESET_MAP_HOST_SHIFT + i, 1)) {
+            trn_fw_reset_engines(d, g->num_data_engines + i, 1);
         }
     }
     d->fw->core_resets++;
@@ -300,6 +308,16 @@ static uint32_t trn_fw_ticks(unsigned period_ms)
     return qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL) / period_ms;
 }
 
+static uint32_t trn_fw_power(TrnDevice *d, unsigned die)
+{
+    if (trn_fw_prop(d, TRN_FWP_API_VERSION) < TRN_FW_API_POWER ||
+        die >= d->gen->num_dies) {
+        return 0;
+    }
+    return trn_fw_ticks(TRN_POWER_SAMPLE_MS) << TRN_POWER_COUNT_SHIFT |
+           trn_fw_prop(d, TRN_FWP_POWER + die);
+}
+
 /* True when the word is the firmware's own: computed here, read-only. */
 static bool trn_fw_own_word(TrnDevice *d, uint32_t offset, uint32_t *value)
 {
@@ -339,19 +357,23 @@ static bool trn_fw_own_word(TrnDevice *d, uint32_t offset, uint32_t *value)
         v = trn_fw_prop(d, TRN_FWP_SRAM_CORRECTED) << 16 |
             trn_fw_prop(d, TRN_FWP_SRAM_UNCORRECTED);
         break;
-    case TRN_MISC_HBM_ECC(0):
-    case TRN_MISC_HBM_ECC(1):
-    case TRN_MISC_HBM_ECC(2):
-    case TRN_MISC_HBM_ECC(3):
+    case TRN_MISC_HBM_ECC(0) ... TRN_MISC_HBM_ECC(3):
         v = trn_fw_hbm_ecc(d, (offset - TRN_MISC_HBM_ECC(0)) / 4);
         break;
-    case TRN_MISC_POWER(0):
-    case TRN_MISC_POWER(1):
-        if (api >= TRN_FW_API_POWER &&
-            (offset - TRN_MISC_POWER(0)) / 4 < d->gen->num_dies) {
-            v = trn_fw_ticks(TRN_POWER_SAMPLE_MS) << TRN_POWER_COUNT_SHIFT |
-                trn_fw_prop(d, TRN_FWP_POWER + (offset - TRN_MISC_POWER(0)) / 4);
+    case TRN_MISC_HBM_ECC(4) ... TRN_MISC_HBM_ECC(7):
+        if (d->gen->num_stacks <= 4) {
+            return false;
         }
+        v = trn_fw_hbm_ecc(d, 4 + (offset - TRN_MISC_HBM_ECC(4)) / 4);
+        break;
+    case TRN_MISC_POWER(0) ... TRN_MISC_POWER(1):
+        v = trn_fw_power(d, (offset - TRN_MISC_POWER(0)) / 4);
+        break;
+    case TRN_MISC_POWER(2) ... TRN_MISC_POWER(3):
+        if (d->gen->num_dies <= 2) {
+            return false;
+        }
+        v = trn_fw_power(d, 2 + (offset - TRN_MISC_POWER(2)) / 4);
         break;
     case TRN_MISC_HBM_REPAIR:
         v = trn_fw_prop(d, TRN_FWP_HBM_REPAIR_STATE);
@@ -662,8 +684,8 @@ static int trn_fw_post_load(void *opaque, int version_id)
 
 const VMStateDescription vmstate_trn_fw = {
     .name = "trainium/fw",
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .pre_save = trn_fw_pre_save,
     .post_load = trn_fw_post_load,
     .fields = (const VMStateField[]) {

@@ -50,16 +50,16 @@ struct TrnFw {
 typedef enum TrnFwProp {
     TRN_FWP_SRAM_CORRECTED,
     TRN_FWP_SRAM_UNCORRECTED,
-    TRN_FWP_HBM_CORRECTED,      /* one each for 4 stacks */
-    TRN_FWP_HBM_UNCORRECTED = TRN_FWP_HBM_CORRECTED + 4,
-    TRN_FWP_HBM_REPAIRABLE = TRN_FWP_HBM_UNCORRECTED + 4,
-    TRN_FWP_HBM_REPAIR_STATE = TRN_FWP_HBM_REPAIRABLE + 4,
+    TRN_FWP_HBM_CORRECTED,      /* one each for every stack */
+    TRN_FWP_HBM_UNCORRECTED = TRN_FWP_HBM_CORRECTED + TRN_MAX_STACKS,
+    TRN_FWP_HBM_REPAIRABLE = TRN_FWP_HBM_UNCORRECTED + TRN_MAX_STACKS,
+    TRN_FWP_HBM_REPAIR_STATE = TRN_FWP_HBM_REPAIRABLE + TRN_MAX_STACKS,
     TRN_FWP_HEALTH,
-    TRN_FWP_POWER,              /* one each for 2 dies */
-    TRN_FWP_THROTTLE = TRN_FWP_POWER + 2,
-    TRN_FWP_TEMP_DIE,           /* one each for 2 dies */
-    TRN_FWP_TEMP_HBM = TRN_FWP_TEMP_DIE + 2,    /* one each for 4 stacks */
-    TRN_FWP_NUM_TELEMETRY = TRN_FWP_TEMP_HBM + 4,
+    TRN_FWP_POWER,              /* one each for every die */
+    TRN_FWP_THROTTLE = TRN_FWP_POWER + TRN_MAX_DIES,
+    TRN_FWP_TEMP_DIE,           /* one each for every die */
+    TRN_FWP_TEMP_HBM = TRN_FWP_TEMP_DIE + TRN_MAX_DIES, /* for every stack */
+    TRN_FWP_NUM_TELEMETRY = TRN_FWP_TEMP_HBM + TRN_MAX_STACKS,
 
     TRN_FWP_API_VERSION = TRN_FWP_NUM_TELEMETRY,
     TRN_FWP_BUILD,

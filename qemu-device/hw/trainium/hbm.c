@@ -77,8 +77,10 @@ bool trn_hbm_init(TrnDevice *d, Error **errp)
         }
     }
     /* One store for all: a file descriptor each would be many. */
-    return store_init(&d->preproc, "trainium-preproc",
-                      (uint64_t)TRN2_NUM_SE * TRN2_PREPROC_SIZE, errp) &&
+    return (!d->gen->num_preprocs ||
+            store_init(&d->preproc, "trainium-preproc",
+                       (uint64_t)d->gen->num_preprocs * TRN2_PREPROC_SIZE,
+                       errp)) &&
            store_init(&d->sbuf, "trainium-sbuf",
                       (uint64_t)d->gen->num_cores * TRN_TPB_SBUF_SIZE, errp);
 }

@@ -49,7 +49,7 @@ static void trn_hmp_firmware(TrnDevice *d, GString *s)
                            "SRAM %" PRIu64,
                            trn_fw_prop(d, TRN_FWP_HEALTH),
                            trn_fw_prop(d, TRN_FWP_SRAM_UNCORRECTED));
-    for (unsigned i = 0; i < MIN(d->gen->num_stacks, 4); i++) {
+    for (unsigned i = 0; i < d->gen->num_stacks; i++) {
         g_string_append_printf(s, ", HBM%u %" PRIu64, i,
                                trn_fw_prop(d, TRN_FWP_HBM_UNCORRECTED + i));
     }

@@ -23,24 +23,6 @@
 #define STACK_MIN (64 * MiB)
 #define STACK_ALIGN (2 * MiB)
 
-static const TrnGeneration trainium2 = {
-    .name = "trainium2",
-    .number = 2,
-    .pci_device_id = TRN_PCI_DEVICE_TRAINIUM2,
-    .num_engines = TRN2_NUM_ENGINES,
-    .num_data_engines = TRN2_NUM_DATA_ENGINES,
-    .num_cores = TRN2_NUM_CORES,
-    .num_stacks = TRN2_NUM_HBM,
-    .num_dies = TRN2_NUM_DIES,
-    .hbm_size = TRN2_HBM_SIZE,
-    .bar4_size = TRN2_BAR4_SIZE,
-    .host_window = TRN2_AXI_HOST,
-    /* 368 GB/s a core over its 16 engines; 2.9 TB/s over four stacks */
-    .engine_bytes_per_us = 23000,
-    .stack_bytes_per_us = 725000,
-    .packet_ns = 16,
-};
-
 /* --- size of the memory --- */
 
 static bool trn_set_sizes(TrnDevice *d, Error **errp)
@@ -62,13 +44,13 @@ static bool trn_set_sizes(TrnDevice *d, Error **errp)
     }
     if (!d->bar4_size) {
         d->bar4_size = d->hbm_size == full ? g->bar4_size :
-                       g->num_stacks * pow2ceil(d->stack_size);
+            MIN(g->bar4_size, g->num_stacks * pow2ceil(d->stack_size));
     }
-    if (!is_power_of_2(d->bar4_size) || d->bar4_size > g->bar4_size ||
+    if (!is_power_of_2(d->bar4_size) || d->bar4_size > g->bar4_max ||
         d->bar4_size < g->num_stacks * STACK_ALIGN) {
         error_setg(errp, "bar4-size is a power of two from %u MiB to %" PRIu64
                    " GiB", (unsigned)(g->num_stacks * STACK_ALIGN / MiB),
-                   g->bar4_size / GiB);
+                   g->bar4_max / GiB);
         return false;
     }
     return true;
@@ -172,12 +154,27 @@ static void trn_exit(PCIDevice *pdev)
     }
 }
 
+static bool trn_set_device_id(TrnDevice *d, Error **errp)
+{
+    uint16_t id = d->pci_device_id ?: d->gen->pci_device_id;
+
+    if (id != d->gen->pci_device_id && id != d->gen->pci_device_id_b) {
+        error_setg(errp, "%s does not have the PCI device id 0x%04x",
+                   d->gen->name, id);
+        return false;
+    }
+    pci_config_set_device_id(PCI_DEVICE(d)->config, id);
+    return true;
+}
+
 static void trn_realize(PCIDevice *pdev, Error **errp)
 {
     TrnDevice *d = TRAINIUM(pdev);
 
     d->gen = TRAINIUM_GET_CLASS(d)->gen;
-    if (!trn_set_sizes(d, errp)) {
+    d->place = d->place_hit = TRAINIUM_GET_CLASS(d)->place;
+    d->num_places = TRAINIUM_GET_CLASS(d)->num_places;
+    if (!trn_set_device_id(d, errp) || !trn_set_sizes(d, errp)) {
         return;
     }
     trn_udma_init(d);
@@ -263,6 +260,7 @@ static const VMStateDescription vmstate_trn = {
 static const Property trn_properties[] = {
     DEFINE_PROP_SIZE("hbm-size", TrnDevice, hbm_size, 0),
     DEFINE_PROP_SIZE("bar4-size", TrnDevice, bar4_size, 0),
+    DEFINE_PROP_UINT16("pci-device-id", TrnDevice, pci_device_id, 0),
     DEFINE_PROP_UINT32("msix-vectors", TrnDevice, msix_vectors, 32),
     DEFINE_PROP_UINT32("routing-id", TrnDevice, routing_id, UINT32_MAX),
     DEFINE_PROP_UINT64("serial", TrnDevice, serial, 0),
@@ -304,6 +302,8 @@ static void trn_class_init(ObjectClass *oc, void *data)
     object_class_property_set_description(oc, "bar4-size",
         "Size of the HBM window, an equal part for each stack (0: the whole "
         "of each stack)");
+    object_class_property_set_description(oc, "pci-device-id",
+        "PCI device id, of those that the generation has (0: the first one)");
     object_class_property_set_description(oc, "msix-vectors",
         "MSI-X vectors, 0 to 64 (0: none, drivers poll)");
     object_class_property_set_description(oc, "routing-id",
@@ -327,21 +327,29 @@ static void trn_class_init(ObjectClass *oc, void *data)
         "PCIe link speed in GT/s, seen behind a port");
     object_class_property_set_description(oc, "link-width",
         "PCIe link width, seen behind a port");
-    trn_fw_class_init(oc);
     trn_fault_class_init(oc);
     trn_fabric_class_init(oc);
     trn_hmp_class_init(oc);
     trn_bench_class_init(oc);
 }
 
-static void trn2_class_init(ObjectClass *oc, void *data)
+static void trn_generation_class_init(ObjectClass *oc, void *data)
 {
-    DeviceClass *dc = DEVICE_CLASS(oc);
+    TrnDeviceClass *tc = TRAINIUM_CLASS(oc);
 
-    TRAINIUM_CLASS(oc)->gen = data;
-    PCI_DEVICE_CLASS(oc)->device_id = trainium2.pci_device_id;
-    dc->desc = "AWS Trainium2 accelerator";
+    tc->gen = data;
+    tc->place = trn_places_new(tc->gen, &tc->num_places);
+    PCI_DEVICE_CLASS(oc)->device_id = tc->gen->pci_device_id;
+    DEVICE_CLASS(oc)->desc = tc->gen->description;
+    trn_fw_class_init(oc, tc->gen);
 }
+
+#define TRN_TYPE(n) { \
+        .name = "trainium" #n, \
+        .parent = TYPE_TRAINIUM, \
+        .class_init = trn_generation_class_init, \
+        .class_data = (void *)&trn_trainium##n, \
+    }
 
 static const TypeInfo trn_types[] = {
     {
@@ -358,12 +366,11 @@ static const TypeInfo trn_types[] = {
             { TYPE_INTERRUPT_STATS_PROVIDER },
             { }
         },
-    }, {
-        .name = TYPE_TRAINIUM2,
-        .parent = TYPE_TRAINIUM,
-        .class_init = trn2_class_init,
-        .class_data = (void *)&trainium2,
     },
+    TRN_TYPE(1),
+    TRN_TYPE(2),
+    TRN_TYPE(3),
+    TRN_TYPE(4),
 };
 
 DEFINE_TYPES(trn_types)

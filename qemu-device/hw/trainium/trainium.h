@@ -3,7 +3,8 @@
  * AWS Trainium device model: device state, and what its parts call of each
  * other. Everything runs under the big QEMU lock unless said otherwise.
  *
- *   trainium.c   QOM type, PCI, BARs, properties, reset, migration
+ *   trainium.c   QOM types, PCI, BARs, properties, reset, migration
+ *   generation.c what differs between the generations
  *   axi.c        the one address decoder: BAR0, BAR4 and DMA go through it
  *   host.c       guest memory as the device reaches it
  *   copy.c       memcpy for large copies
@@ -46,7 +47,6 @@
 #include "regs/udma_desc.h"
 
 #define TYPE_TRAINIUM "trainium"            /* abstract */
-#define TYPE_TRAINIUM2 "trainium2"
 OBJECT_DECLARE_TYPE(TrnDevice, TrnDeviceClass, TRAINIUM)
 
 #define TRN_MAX_ENGINES 256
@@ -73,19 +73,71 @@ typedef struct TrnStore {
     unsigned long *dense;       /* bit per 2 MiB: may hold data */
 } TrnStore;
 
-/* What differs between generations: one const table each (trainium.c). */
+/* What is at an address of the chip, besides HBM */
+typedef enum TrnPlaceKind {
+    TRN_PLACE_PREPROC,
+    TRN_PLACE_SBUF,
+    TRN_PLACE_CORE_SYNC,
+    TRN_PLACE_TOP_SP_SYNC,
+    TRN_PLACE_UDMA,
+    TRN_PLACE_SDMA,             /* wrapper of an engine, then its NOTIFIC */
+    TRN_PLACE_FIS,
+    TRN_PLACE_CORE_NOTIFIC,
+    TRN_PLACE_TOP_SP_NOTIFIC,
+    TRN_PLACE_PE,
+    TRN_PLACE_MISC,
+    TRN_NUM_PLACE_KINDS,
+} TrnPlaceKind;
+
+/* @count of a kind, one every @stride bytes */
+typedef struct TrnPlaces {
+    TrnPlaceKind kind;
+    unsigned first, count;
+    uint64_t base, stride;      /* AXI */
+} TrnPlaces;
+
+/* One of them; a generation has them sorted */
+typedef struct TrnPlace {
+    uint64_t base;
+    uint32_t size;
+    uint16_t kind, index;
+} TrnPlace;
+
+/* @count windows of BAR0, one behind the other, to places @stride apart */
+typedef struct TrnBarWindow {
+    uint64_t offset, axi, size;
+    unsigned count;
+    uint64_t stride;
+} TrnBarWindow;
+
+/* What differs between generations: one const table each (generation.c). */
 typedef struct TrnGeneration {
-    const char *name;
+    const char *name, *description;
     unsigned number;
     uint16_t pci_device_id;
+    uint16_t pci_device_id_b;   /* another one for the same chip, 0: none */
     unsigned num_engines;       /* all, host engines are the last ones */
     unsigned num_data_engines;
     unsigned num_cores;
     unsigned num_stacks;
     unsigned num_dies;
+    unsigned num_preprocs;
+    unsigned top_sps_per_die;   /* in the map */
+    unsigned used_top_sps_per_die;
+    /* Core reset: cores from bit 0 on, engines, TOP_SPs (some a bit) */
+    unsigned reset_dma_shift, reset_top_sp_shift, reset_top_sps;
     uint64_t hbm_size;          /* bytes a stack */
-    uint64_t bar4_size;
-    uint64_t host_window;       /* AXI base; size a power of two, same value */
+    uint64_t bar0_size;
+    uint64_t bar4_size, bar4_max;
+    unsigned axi_bits;          /* of the map without neighbours */
+    uint64_t host_window, host_size;        /* AXI base, bytes */
+    unsigned num_neighbours;
+    bool all_reach_host;        /* no engine is without host connectivity */
+    uint64_t hbm_axi[TRN_MAX_STACKS];
+    const TrnPlaces *map;
+    unsigned num_map;
+    const TrnBarWindow *bar0;
+    unsigned num_bar0;
     uint64_t engine_bytes_per_us;   /* modelled rate of one engine */
     uint64_t stack_bytes_per_us;    /* modelled rate of one HBM stack */
     uint64_t packet_ns;             /* modelled latency of a packet */
@@ -124,7 +176,7 @@ typedef struct TrnTopSp {
 } TrnTopSp;
 
 /* Firmware and telemetry properties, and MISC RAM words forced to a value. */
-#define TRN_FW_MAX_PROPS 64
+#define TRN_FW_MAX_PROPS 96
 #define TRN_FW_MAX_OVERRIDES 16
 typedef struct TrnFwProps {
     uint64_t v[TRN_FW_MAX_PROPS];   /* TrnFwProp, fw.h */
@@ -137,6 +189,8 @@ typedef struct TrnFwProps {
 struct TrnDeviceClass {
     PCIDeviceClass parent_class;
     const TrnGeneration *gen;
+    const TrnPlace *place;
+    unsigned num_places;
 };
 
 /* Where an AXI address leads. */
@@ -170,6 +224,9 @@ typedef struct TrnTarget {
 struct TrnDevice {
     PCIDevice parent_obj;
     const TrnGeneration *gen;
+    const TrnPlace *place;      /* of the class: its map, sorted */
+    unsigned num_places;
+    const TrnPlace *place_hit;  /* the last one found */
 
     MemoryRegion bar0, bar2, bar4;
     MemoryRegion hbm_window[TRN_MAX_STACKS];    /* what BAR4 shows of a stack */
@@ -213,6 +270,7 @@ struct TrnDevice {
     /* properties */
     uint64_t hbm_size;          /* bytes a chip; 0: the generation's */
     uint64_t bar4_size;         /* 0: as the stacks need */
+    uint16_t pci_device_id;     /* 0: the generation's */
     uint32_t msix_vectors;      /* 0: no MSI-X */
     uint32_t routing_id;        /* UINT32_MAX: next free one */
     uint64_t serial;            /* 0: derived from routing id */
@@ -226,6 +284,11 @@ struct TrnDevice {
     PCIExpLinkSpeed link_speed;
     PCIExpLinkWidth link_width;
 };
+
+/* generation.c */
+extern const TrnGeneration trn_trainium1, trn_trainium2, trn_trainium3,
+                           trn_trainium4;
+TrnPlace *trn_places_new(const TrnGeneration *g, unsigned *num);
 
 /* trainium.c: to the state after power-on, except for PCI */
 void trn_cold_reset(TrnDevice *d);
@@ -315,7 +378,8 @@ uint32_t trn_fw_read(TrnDevice *d, unsigned index, uint32_t offset);
 void trn_fw_write(TrnDevice *d, unsigned index, uint32_t offset, uint32_t value);
 /* False from the request of a device reset to its end: doorbells are ignored. */
 bool trn_fw_device_up(TrnDevice *d);
-void trn_fw_class_init(ObjectClass *oc);    /* fault and telemetry properties */
+/* Fault and telemetry properties, of what the generation has */
+void trn_fw_class_init(ObjectClass *oc, const TrnGeneration *g);
 /* DMA met an error in HBM. */
 void trn_fw_count_ecc(TrnDevice *d, unsigned stack, bool uncorrected);
 extern const VMStateDescription vmstate_trn_fw;

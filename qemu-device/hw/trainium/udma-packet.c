@@ -342,9 +342,9 @@ TrnParse trn_packet_parse(TrnEngine *e, unsigned q, TrnRingView *m2s,
 
 static bool engine_reaches_host(const TrnEngine *e)
 {
-    return !e->dev->strict_host_access ||
+    return !e->dev->strict_host_access || e->dev->gen->all_reach_host ||
            e->id >= e->dev->gen->num_data_engines ||
-           TRN2_ENGINE_HAS_HOST(e->id % TRN2_ENGINES_PER_SE);
+           TRN2_ENGINE_HAS_HOST(e->id);
 }
 
 static TrnSpanKind span_get(TrnEngine *e, const TrnPacket *p, uint64_t addr,
