@@ -108,7 +108,7 @@ int trn_core_query(struct trn_device *tdev, u32 index, struct drm_trainium_query
 
 	if (index >= hw->num_cores)
 		return -EINVAL;
-	pe = trn_device_regs(tdev, hw->pe_offset(index), TRN2_PE_ROW_GROUPS * TRN2_PE_ROW_STRIDE);
+	pe = trn_device_regs(tdev, trn_hw_pe(hw, index), TRN2_PE_ROW_GROUPS * TRN2_PE_ROW_STRIDE);
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
 	for (row = 0; row < TRN2_PE_ROW_GROUPS; row++, pe += TRN2_PE_ROW_STRIDE) {

@@ -170,8 +170,8 @@ static void trn_dump_address(struct drm_printer *p, const struct trn_dump *d, u6
 	unsigned int i;
 
 	for (i = 0; i < hw->num_stacks; i++) {
-		if (addr - hw->hbm_axi(i) < hw->hbm_window) {
-			drm_printf(p, "hbm%u+%#llx", i, addr - hw->hbm_axi(i));
+		if (addr - hw->hbm_axi[i] < hw->hbm_window) {
+			drm_printf(p, "hbm%u+%#llx", i, addr - hw->hbm_axi[i]);
 			return;
 		}
 	}

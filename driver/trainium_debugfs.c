@@ -24,7 +24,7 @@ static struct trn_device *trn_debugfs_device(struct seq_file *m)
 static void trn_engine_show(struct seq_file *m, struct trn_engine *engine)
 {
 	const struct trn_hw *hw = engine->tdev->hw;
-	unsigned int core = hw->engine_core(engine->id);
+	unsigned int core = trn_hw_engine_core(hw, engine->id);
 
 	seq_printf(m, "%-6u ", engine->id);
 	if (core < hw->num_cores)
@@ -32,8 +32,8 @@ static void trn_engine_show(struct seq_file *m, struct trn_engine *engine)
 	else
 		seq_puts(m, "host ");
 	seq_printf(m, "%-5u %-4s 0x%04x 0x%04x 0x%08x 0x%08x %-5u %-6lld %-14lld %llu\n",
-		   hw->engine_stack(engine->id),
-		   hw->engine_has_host(engine->id) ? "yes" : "no",
+		   trn_hw_engine_stack(hw, engine->id),
+		   trn_hw_engine_has_host(hw, engine->id) ? "yes" : "no",
 		   readl(engine->regs + TRN_UDMA_M2S_STATE),
 		   readl(engine->regs + TRN_UDMA_S2M_STATE),
 		   readl(engine->regs + TRN_IOFIC_SECONDARY(TRN_IOFIC_A) + TRN_IOFIC_CAUSE),

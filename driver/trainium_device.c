@@ -199,9 +199,9 @@ static int trn_claim_routing_id(struct trn_device *tdev)
 	struct pci_dev *first;
 	int ret;
 
-	if (tdev->routing_id >= TRN_MAX_ROUTING_IDS) {
+	if (tdev->routing_id >= TRN_ROUTING_IDS) {
 		drm_err(&tdev->drm, "routing id %#x of the firmware is not below %u\n",
-			tdev->routing_id, TRN_MAX_ROUTING_IDS);
+			tdev->routing_id, TRN_ROUTING_IDS);
 		return -ENODEV;
 	}
 

@@ -49,7 +49,6 @@
 #define TRN_MAX_STACKS 8
 #define TRN_MAX_ENGINES 256
 #define TRN_MAX_DIES 4
-#define TRN_MAX_ROUTING_IDS 64
 
 struct dmem_cgroup_region;
 struct trn_device;
@@ -68,6 +67,29 @@ struct trn_window {
 };
 
 /**
+ * struct trn_udma_cfg - how the engines of a generation are initialised
+ * @m2s_data_cfg: data FIFO of the read side
+ * @m2s_ostand: outstanding accesses of the read side
+ * @s2m_ostand_rd: outstanding descriptor reads and stream acks of the write side
+ * @s2m_ostand_wr_2: outstanding data writes, where the field for it is elsewhere; 0: it is not
+ * @sdma_beats: outstanding beats of the wrapper, 0 where there is no such register
+ * @broadcast: data engines have broadcast groups to set up
+ * @axi_errors: errors on the AXI have to be switched on
+ */
+struct trn_udma_cfg {
+	u32 m2s_data_cfg;
+	u32 m2s_ostand;
+	u32 s2m_ostand_rd;
+	u32 s2m_ostand_wr_2;
+	u32 sdma_beats;
+	bool broadcast;
+	bool axi_errors;
+};
+
+/* Chips of a torus */
+#define TRN_TORUS_SIZE 16
+
+/**
  * struct trn_hw - what differs between generations (trainium_hw.c)
  * @name: "trainium2"
  * @generation: 1 to 4
@@ -78,23 +100,22 @@ struct trn_window {
  * @num_dies: dies
  * @hbm_size: bytes of a stack on silicon (the extension may say less)
  * @hbm_window: address space of a stack, bytes
+ * @hbm_axi: AXI base of each stack
  * @host_window: AXI base of host memory
  * @host_bits: width of a host address in that window, the DMA mask
  * @misc_offset: MISC RAM in BAR0
  * @windows: parts of BAR0 that the driver uses
  * @num_windows: number of them
  * @regs_size: bytes BAR0 has to have
- * @engine_offset: BAR0 offset of an engine's block
- * @engine_axi: AXI address of an engine's block
- * @fis_offset: BAR0 offset of a data engine's FIS block
- * @hbm_axi: AXI base of a stack
- * @pe_offset: BAR0 offset of a core's activity counters
- * @engine_stack: HBM stack nearest to an engine
- * @engine_core: core of an engine, ~0u for host engines
- * @engine_has_host: the engine reaches host memory
- * @device_index: vendor's device number from the routing id
- * @core_map: the firmware's map to reset a core and all that belongs to it
- * @engine_bit: the bit in such a map that resets an engine
+ * @engines_per_se: data engines of an engine group, 0 where there are none (Trainium1)
+ * @io_stride: from the APB of an IO die to the next one in BAR0
+ * @se_base: APB of the first engine group in BAR0
+ * @all_reach_host: there are no engines that do not reach host memory
+ * @reset_dma_shift: engines of core 0 in the firmware's reset map
+ * @reset_top_sp_shift: TOP_SPs of core 0 there
+ * @reset_top_sps: bits that the TOP_SPs of a core have there
+ * @torus: vendor's device number by routing id, NULL where it is the same
+ * @udma: how engines are initialised
  */
 struct trn_hw {
 	const char *name;
@@ -106,26 +127,28 @@ struct trn_hw {
 	unsigned int num_dies;
 	u64 hbm_size;
 	u64 hbm_window;
+	u64 hbm_axi[TRN_MAX_STACKS];
 	u64 host_window;
 	unsigned int host_bits;
 	u32 misc_offset;
 	const struct trn_window *windows;
 	unsigned int num_windows;
 	u64 regs_size;
-	u32 (*engine_offset)(unsigned int engine);
-	u64 (*engine_axi)(unsigned int engine);
-	u32 (*fis_offset)(unsigned int engine);
-	u64 (*hbm_axi)(unsigned int stack);
-	u32 (*pe_offset)(unsigned int core);
-	unsigned int (*engine_stack)(unsigned int engine);
-	unsigned int (*engine_core)(unsigned int engine);
-	bool (*engine_has_host)(unsigned int engine);
-	unsigned int (*device_index)(unsigned int routing_id);
-	u64 (*core_map)(unsigned int core);
-	u64 (*engine_bit)(unsigned int engine);
+	unsigned int engines_per_se;
+	u32 io_stride;
+	u32 se_base;
+	bool all_reach_host;
+	unsigned int reset_dma_shift;
+	unsigned int reset_top_sp_shift;
+	unsigned int reset_top_sps;
+	const u8 *torus;
+	const struct trn_udma_cfg *udma;
 };
 
+extern const struct trn_hw trn_hw_trainium1;
 extern const struct trn_hw trn_hw_trainium2;
+extern const struct trn_hw trn_hw_trainium3;
+extern const struct trn_hw trn_hw_trainium4;
 
 /**
  * struct trn_engine - one UDMA engine
@@ -134,8 +157,10 @@ struct trn_engine {
 	struct trn_device *tdev;
 	/** @id: number in the chip, data engines first */
 	unsigned int id;
-	/** @regs: register block; touched under drm_dev_enter() only */
+	/** @regs: UDMA block; touched under drm_dev_enter() only */
 	void __iomem *regs;
+	/** @sdma: SDMA wrapper */
+	void __iomem *sdma;
 	/** @fis: FIS block, NULL for a host engine */
 	void __iomem *fis;
 	/** @lock: register sequences of the engine, @rings_used */
@@ -276,6 +301,19 @@ static inline struct trn_device *to_trn_device(struct drm_device *drm)
 {
 	return container_of(drm, struct trn_device, drm);
 }
+
+/* trainium_hw.c */
+u32 trn_hw_engine_regs(const struct trn_hw *hw, unsigned int engine);
+u32 trn_hw_engine_sdma(const struct trn_hw *hw, unsigned int engine);
+u64 trn_hw_engine_sdma_axi(const struct trn_hw *hw, unsigned int engine);
+u32 trn_hw_engine_fis(const struct trn_hw *hw, unsigned int engine);
+u32 trn_hw_pe(const struct trn_hw *hw, unsigned int core);
+unsigned int trn_hw_engine_stack(const struct trn_hw *hw, unsigned int engine);
+unsigned int trn_hw_engine_core(const struct trn_hw *hw, unsigned int engine);
+bool trn_hw_engine_has_host(const struct trn_hw *hw, unsigned int engine);
+u64 trn_hw_core_map(const struct trn_hw *hw, unsigned int core);
+u64 trn_hw_engine_bit(const struct trn_hw *hw, unsigned int engine);
+unsigned int trn_hw_device_index(const struct trn_hw *hw, unsigned int routing_id);
 
 /* trainium_device.c */
 int trn_device_init(struct trn_device *tdev, int vectors);

@@ -196,8 +196,16 @@ static void trn_pci_shutdown(struct pci_dev *pdev)
 }
 
 static const struct pci_device_id trn_pci_ids[] = {
+	{ PCI_DEVICE(TRN_PCI_VENDOR_ID, TRN_PCI_DEVICE_TRAINIUM1),
+	  .driver_data = (kernel_ulong_t)&trn_hw_trainium1 },
 	{ PCI_DEVICE(TRN_PCI_VENDOR_ID, TRN_PCI_DEVICE_TRAINIUM2),
 	  .driver_data = (kernel_ulong_t)&trn_hw_trainium2 },
+	{ PCI_DEVICE(TRN_PCI_VENDOR_ID, TRN_PCI_DEVICE_TRAINIUM3),
+	  .driver_data = (kernel_ulong_t)&trn_hw_trainium3 },
+	{ PCI_DEVICE(TRN_PCI_VENDOR_ID, TRN_PCI_DEVICE_TRAINIUM3_B),
+	  .driver_data = (kernel_ulong_t)&trn_hw_trainium3 },
+	{ PCI_DEVICE(TRN_PCI_VENDOR_ID, TRN_PCI_DEVICE_TRAINIUM4),
+	  .driver_data = (kernel_ulong_t)&trn_hw_trainium4 },
 	{ }
 };
 MODULE_DEVICE_TABLE(pci, trn_pci_ids);

@@ -317,7 +317,7 @@ static bool trn_emit_timestamp(struct trn_emit *e, const struct trn_job_op *op, 
 	if (!e->space && !trn_emit_next_ring(e))
 		return false;
 	trn_cursor_set(&dst, op->dst, op->dst_offset);
-	src = tdev->hw->engine_axi(e->ring->engine->id) + TRN_ENGINE_SDMA + TRN_SDMA_TIME_LO;
+	src = trn_hw_engine_sdma_axi(tdev->hw, e->ring->engine->id) + TRN_SDMA_TIME_LO;
 	trn_emit_desc(e, dst.axi, src, sizeof(u64), TRN_RING_DMB);
 	*done = sizeof(u64);
 	return true;

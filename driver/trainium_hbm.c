@@ -109,7 +109,7 @@ static int trn_hbm_insert(struct trn_device *tdev, struct trn_bo *bo, u32 stack,
 
 	bo->stack = stack;
 	bo->one[0].offset = 0;
-	bo->one[0].axi = tdev->hw->hbm_axi(stack) + bo->node.start;
+	bo->one[0].axi = tdev->hw->hbm_axi[stack] + bo->node.start;
 	bo->one[1].offset = size;
 	bo->segs = bo->one;
 	bo->num_segs = 1;
@@ -134,7 +134,7 @@ int trn_hbm_alloc(struct trn_device *tdev, struct trn_bo *bo,
 	int ret = -ENOSPC;
 
 	if (args->flags & TRAINIUM_BO_F_NEAR_ENGINE) {
-		i = tdev->hw->engine_stack(args->stack);
+		i = trn_hw_engine_stack(tdev->hw, args->stack);
 		ret = trn_hbm_insert(tdev, bo, i, align, must_see);
 		__set_bit(i, &tried);
 	} else if (args->stack != TRAINIUM_STACK_ANY) {

@@ -79,7 +79,7 @@ static void trn_query_device(struct trn_device *tdev, struct drm_trainium_query_
 	strscpy(d->name, hw->name, sizeof(d->name));
 	d->serial = tdev->serial;
 	d->routing_id = tdev->routing_id;
-	d->device_index = hw->device_index(tdev->routing_id);
+	d->device_index = trn_hw_device_index(hw, tdev->routing_id);
 	d->fw_api_version = tdev->fw_api_version;
 	d->fw_build = tdev->fw_build;
 	d->num_cores = hw->num_cores;
@@ -106,9 +106,9 @@ static int trn_query_engine(struct trn_device *tdev, u32 index,
 	if (index >= tdev->hw->num_engines)
 		return -EINVAL;
 	engine = &tdev->engines[index];
-	e->stack = tdev->hw->engine_stack(index);
-	e->core = tdev->hw->engine_core(index);
-	if (tdev->hw->engine_has_host(index)) {
+	e->stack = trn_hw_engine_stack(tdev->hw, index);
+	e->core = trn_hw_engine_core(tdev->hw, index);
+	if (trn_hw_engine_has_host(tdev->hw, index)) {
 		e->flags |= TRAINIUM_ENGINE_HOST_ACCESS;
 		e->rings_free = TRN_QUEUES_PER_ENGINE - hweight32(READ_ONCE(engine->rings_used));
 	}

@@ -136,10 +136,10 @@ static struct trn_engine *trn_choose_engine(struct trn_device *tdev, u32 stack,
 
 	for (i = 0; i < tdev->hw->num_engines; i++) {
 		struct trn_engine *engine = &tdev->engines[i];
-		unsigned int near = tdev->hw->engine_stack(i);
+		unsigned int near = trn_hw_engine_stack(tdev->hw, i);
 		unsigned int cost = hweight32(READ_ONCE(engine->rings_used));
 
-		if (!tdev->hw->engine_has_host(i) || test_bit(i, not) ||
+		if (!trn_hw_engine_has_host(tdev->hw, i) || test_bit(i, not) ||
 		    cost >= TRN_QUEUES_PER_ENGINE)
 			continue;
 		if (stack == TRAINIUM_STACK_ANY)
@@ -176,7 +176,7 @@ static int trn_queue_take_rings(struct trn_queue *q, u32 num, u32 min, u32 stack
 			continue;
 		if (IS_ERR(ring))
 			return PTR_ERR(ring);
-		stack_used[tdev->hw->engine_stack(engine->id)]++;
+		stack_used[trn_hw_engine_stack(tdev->hw, engine->id)]++;
 		q->ring[q->num_rings++] = ring;
 	}
 	return 0;

@@ -178,7 +178,7 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 	int ret = 0;
 
 	if (!is_power_of_2(slots) || slots < TRN_RING_MIN_SLOTS ||
-	    slots > TRN_RING_MAX_SLOTS || !tdev->hw->engine_has_host(engine->id))
+	    slots > TRN_RING_MAX_SLOTS || !trn_hw_engine_has_host(tdev->hw, engine->id))
 		return ERR_PTR(-EINVAL);
 
 	ring = trn_ring_alloc(tdev, slots);
@@ -320,7 +320,7 @@ bool trn_ring_test(struct trn_engine *engine, unsigned int index)
 	u64 number, done;
 
 	lockdep_assert_held(&engine->lock);
-	if (!tdev->hw->engine_has_host(engine->id))
+	if (!trn_hw_engine_has_host(tdev->hw, engine->id))
 		return true;
 
 	mutex_lock(&tdev->test_lock);

@@ -13,16 +13,16 @@
 #include "regs/iofic.h"
 #include "trainium_ring.h"
 
-/* Data FIFO of the read side, in beats, and packets in it */
-#define TRN_M2S_DATA_CFG	0x010008f8u
-/* Outstanding: 32 completion beats, 128 of everything else */
-#define TRN_M2S_OSTAND		0x20808080u
 #define TRN_AXI_TIMEOUT		100000000u
+/* Trainium1: all AXI masters but that of MSI-X */
+#define TRN_AXI_MASTERS		(TRN_IOFIC_NUM_MASTERS - 1)
+#define TRN_AXI_DETECT		0xfu
+#define TRN_AXI_CTRL_QUEUE	7u
+#define TRN_AXI_CTRL_ENABLE	0x10u
 #define TRN_M2S_CFG_LEN		(TRN_UDMA_CFG_LEN_0_IS_64K | TRN_UDMA_CFG_LEN_MASK)
 #define TRN_M2S_STREAM		0x102u
 /* Bursts of at most 8 beats or descriptors, always broken there */
 #define TRN_BURST_8		0x10008u
-#define TRN_S2M_OSTAND_RD	0x00400080u
 #define TRN_S2M_OSTAND_WR	0x40804080u
 /* Completion descriptors of four words, current queue promoted */
 #define TRN_S2M_COMP_1C		0x1004u
@@ -32,7 +32,6 @@
 #define TRN_DWRR_FACTOR		11u
 /* The threshold must not be the FIFO's 128 (a hardware bug), so half and one */
 #define TRN_PREF_3		0x4181u
-#define TRN_SDMA_BEATS		0x26u
 
 /* How long a change of state may take */
 #define TRN_STATE_US		1000u
@@ -114,6 +113,39 @@ static void trn_udma_mask_ring_id(struct trn_engine *engine)
 	trn_write(engine, TRN_UDMA_S2M_ERR_LOG_MASK, mask);
 }
 
+/* Which engines of a core an engine's broadcasts reach, and where they end */
+static void trn_udma_init_broadcast(struct trn_engine *engine)
+{
+	unsigned int n = engine->id % TRN_ENGINES_PER_CORE;
+	bool last = n == 15 || (n <= 9 && n % 3 == 0);
+
+	writel(GENMASK(15, 0) & ~GENMASK(16, 16 - n), engine->sdma + TRN_SDMA_BCAST_GROUP_MASK);
+	writel(last ? GENMASK(15, 0) : 0, engine->sdma + TRN_SDMA_BCAST_LAST_NODE);
+}
+
+/* Trainium1: detection of AXI errors, and their interrupts */
+static void trn_udma_init_axi_errors(struct trn_engine *engine)
+{
+	static const u8 words[] = { 1, 2, 3, 9, 10, 11 };
+	unsigned int i, n;
+
+	for (i = 0; i < TRN_AXI_MASTERS; i++)
+		for (n = 0; n < ARRAY_SIZE(words); n++)
+			trn_write(engine, TRN_UDMA_AXI_ERR_TABLE(i) + 4 * words[n], TRN_AXI_DETECT);
+	for (i = 0; i < TRN_AXI_MASTERS; i++)
+		for (n = 0; n < TRN_QUEUES_PER_ENGINE; n++) {
+			trn_write(engine, TRN_UDMA_AXI_ERR_CTRL(i), n << 3 | TRN_AXI_CTRL_QUEUE);
+			trn_write(engine, TRN_UDMA_AXI_ERR_CTRL(i) + 4, TRN_AXI_CTRL_ENABLE);
+		}
+	for (i = 0; i < TRN_AXI_MASTERS; i++) {
+		trn_iofic_write(engine, TRN_IOFIC_MASTER(i), TRN_IOFIC_CONTROL,
+				TRN_IOFIC_CTL_ERRORS);
+		trn_iofic_write(engine, TRN_IOFIC_MASTER(i), TRN_IOFIC_ABORT_MASK, 0);
+		trn_iofic_write(engine, TRN_IOFIC_MASTER(i), TRN_IOFIC_MASK_CLEAR, 0);
+	}
+	trn_write(engine, TRN_UDMA_AXI_TIMEOUT, ~0u);
+}
+
 /**
  * trn_udma_init_engine - bring an engine from reset to work
  * @engine: the engine, just reset by the firmware; under drm_dev_enter()
@@ -121,15 +153,18 @@ static void trn_udma_mask_ring_id(struct trn_engine *engine)
 void trn_udma_init_engine(struct trn_engine *engine)
 {
 	const u32 enabled = TRN_UDMA_Q_CFG_PREFETCH | TRN_UDMA_Q_CFG_SCHED;
+	const struct trn_udma_cfg *cfg = engine->tdev->hw->udma;
 	unsigned int q, i;
 
+	if (cfg->broadcast && engine->id < engine->tdev->hw->num_data_engines)
+		trn_udma_init_broadcast(engine);
 	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++) {
 		trn_write(engine, TRN_UDMA_M2S_Q(q) + TRN_UDMA_Q_CFG, enabled);
 		trn_write(engine, TRN_UDMA_S2M_Q(q) + TRN_UDMA_Q_CFG, enabled);
 	}
 
-	trn_write(engine, TRN_UDMA_M2S_DATA_CFG, TRN_M2S_DATA_CFG);
-	trn_write(engine, TRN_UDMA_M2S_OSTAND_CFG, TRN_M2S_OSTAND);
+	trn_write(engine, TRN_UDMA_M2S_DATA_CFG, cfg->m2s_data_cfg);
+	trn_write(engine, TRN_UDMA_M2S_OSTAND_CFG, cfg->m2s_ostand);
 	trn_write(engine, TRN_UDMA_AXI_TIMEOUT, TRN_AXI_TIMEOUT);
 	trn_write(engine, TRN_UDMA_M2S_COMP_ACK, 0);
 	trn_write(engine, TRN_UDMA_M2S_CFG_LEN, TRN_M2S_CFG_LEN);
@@ -141,8 +176,12 @@ void trn_udma_init_engine(struct trn_engine *engine)
 	for (q = 0; q < TRN_QUEUES_PER_ENGINE; q++)
 		for (i = 0; i < 3; i++)
 			trn_write(engine, TRN_UDMA_VMPR_RX_SEL(q, i), ~0u);
-	trn_write(engine, TRN_UDMA_S2M_OSTAND_CFG_RD, TRN_S2M_OSTAND_RD);
+	trn_write(engine, TRN_UDMA_S2M_OSTAND_CFG_RD, cfg->s2m_ostand_rd);
 	trn_write(engine, TRN_UDMA_S2M_OSTAND_CFG_WR, TRN_S2M_OSTAND_WR);
+	if (cfg->s2m_ostand_wr_2)
+		trn_write(engine, TRN_UDMA_S2M_OSTAND_CFG_WR_2,
+			  (trn_read(engine, TRN_UDMA_S2M_OSTAND_CFG_WR_2) &
+			   ~TRN_UDMA_OSTAND_WR_2_MASK) | cfg->s2m_ostand_wr_2);
 	trn_write(engine, TRN_UDMA_SPARE_ZEROES0,
 		  trn_read(engine, TRN_UDMA_SPARE_ZEROES0) & ~TRN_UDMA_SPARE_NO_COMP_HEAD);
 
@@ -157,11 +196,14 @@ void trn_udma_init_engine(struct trn_engine *engine)
 	trn_write(engine, TRN_UDMA_M2S_DESC_RD_CFG_3, TRN_BURST_8);
 	trn_write(engine, TRN_UDMA_S2M_DESC_RD_CFG_3, TRN_BURST_8);
 
-	trn_write(engine, TRN_ENGINE_SDMA + TRN_SDMA_READ_REORDER, TRN_SDMA_REORDER_ENABLE);
-	trn_write(engine, TRN_ENGINE_SDMA + TRN_SDMA_WRITE_REORDER, TRN_SDMA_REORDER_ENABLE);
-	trn_write(engine, TRN_ENGINE_SDMA + TRN_SDMA_EVENT_ACCEL, 1);
-	trn_write(engine, TRN_ENGINE_SDMA + TRN_SDMA_OUTSTANDING, TRN_SDMA_BEATS);
+	writel(TRN_SDMA_REORDER_ENABLE, engine->sdma + TRN_SDMA_READ_REORDER);
+	writel(TRN_SDMA_REORDER_ENABLE, engine->sdma + TRN_SDMA_WRITE_REORDER);
+	writel(1, engine->sdma + TRN_SDMA_EVENT_ACCEL);
+	if (cfg->sdma_beats)
+		writel(cfg->sdma_beats, engine->sdma + TRN_SDMA_OUTSTANDING);
 
+	if (cfg->axi_errors)
+		trn_udma_init_axi_errors(engine);
 	if (engine->fis)
 		trn_udma_mask_ring_id(engine);
 
@@ -179,6 +221,7 @@ int trn_udma_init(struct trn_device *tdev)
 	const struct trn_hw *hw = tdev->hw;
 	struct trn_engine *engine;
 	unsigned int i;
+	u32 fis;
 	int ret;
 
 	tdev->engines = drmm_kcalloc(&tdev->drm, hw->num_engines,
@@ -196,10 +239,14 @@ int trn_udma_init(struct trn_device *tdev)
 		if (ret)
 			return ret;
 
-		engine->regs = trn_device_regs(tdev, hw->engine_offset(i), TRN_ENGINE_SIZE);
-		if (i < hw->num_data_engines)
-			engine->fis = trn_device_regs(tdev, hw->fis_offset(i), TRN_FIS_SIZE);
-		if (!engine->regs || (i < hw->num_data_engines && !engine->fis))
+		engine->regs = trn_device_regs(tdev, trn_hw_engine_regs(hw, i),
+					       TRN_ENGINE_UDMA_SIZE);
+		engine->sdma = trn_device_regs(tdev, trn_hw_engine_sdma(hw, i),
+					       TRN_ENGINE_SDMA_SIZE);
+		fis = trn_hw_engine_fis(hw, i);
+		if (fis)
+			engine->fis = trn_device_regs(tdev, fis, TRN_FIS_SIZE);
+		if (!engine->regs || !engine->sdma || (fis && !engine->fis))
 			return -ENXIO;
 	}
 
@@ -362,7 +409,7 @@ static int trn_map_reset(struct trn_device *tdev, u64 map)
 	/* Quiet first, so that nothing is cut off in the middle of a write. */
 	for (i = 0; i < hw->num_engines; i++) {
 		engine = &tdev->engines[i];
-		if (!(hw->engine_bit(i) & map))
+		if (!(trn_hw_engine_bit(hw, i) & map))
 			continue;
 		mutex_lock(&engine->lock);
 		trn_engine_restart(engine);
@@ -373,7 +420,7 @@ static int trn_map_reset(struct trn_device *tdev, u64 map)
 
 	for (i = 0; i < hw->num_engines; i++) {
 		engine = &tdev->engines[i];
-		if (!(hw->engine_bit(i) & map))
+		if (!(trn_hw_engine_bit(hw, i) & map))
 			continue;
 		mutex_lock(&engine->lock);
 		if (!ret)
@@ -405,7 +452,7 @@ int trn_core_reset(struct trn_device *tdev, unsigned int core)
 	trn_device_hold(tdev);
 	if (!tdev->broken) {
 		begin = ktime_get();
-		ret = trn_map_reset(tdev, tdev->hw->core_map(core));
+		ret = trn_map_reset(tdev, trn_hw_core_map(tdev->hw, core));
 		trn_report_reset(tdev, TRAINIUM_RESET_CORE, core, TRAINIUM_CAUSE_ASKED, ret, begin);
 		trn_queues_recover(tdev);
 	}
@@ -440,7 +487,7 @@ u32 trn_engine_guilty(struct trn_engine *engine)
 static int trn_engine_try_firmware(struct trn_engine *engine, u32 pairs)
 {
 	struct trn_device *tdev = engine->tdev;
-	unsigned int core = tdev->hw->engine_core(engine->id);
+	unsigned int core = trn_hw_engine_core(tdev->hw, engine->id);
 	bool has_core = core < tdev->hw->num_cores;
 	ktime_t begin = ktime_get();
 	int ret;
@@ -451,8 +498,8 @@ static int trn_engine_try_firmware(struct trn_engine *engine, u32 pairs)
 	else
 		drm_warn(&tdev->drm, "host engine %u does not come back, resetting it\n",
 			 engine->id);
-	ret = trn_map_reset(tdev, has_core ? tdev->hw->core_map(core) :
-					     tdev->hw->engine_bit(engine->id));
+	ret = trn_map_reset(tdev, has_core ? trn_hw_core_map(tdev->hw, core) :
+					     trn_hw_engine_bit(tdev->hw, engine->id));
 	if (!ret) {
 		mutex_lock(&engine->lock);
 		ret = trn_engine_restart(engine) ? trn_engine_test(engine, pairs) : -EIO;

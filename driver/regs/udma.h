@@ -66,6 +66,7 @@
 #define TRN_UDMA_S2M_OSTAND_CFG_RD	0x20124u
 #define TRN_UDMA_S2M_OSTAND_CFG_WR	0x20128u
 #define TRN_UDMA_S2M_OSTAND_CFG_WR_2	0x2012cu
+#define  TRN_UDMA_OSTAND_WR_2_MASK	0x3ffu	/* data writes; from Trainium3 on */
 #define TRN_UDMA_S2M_DESC_PREF_CFG_3	0x20308u
 #define TRN_UDMA_S2M_COMP_CFG_1C	0x20380u
 #define TRN_UDMA_S2M_COMP_ACK		0x2038cu
@@ -127,7 +128,7 @@
 /* General block */
 #define TRN_UDMA_AXI_TIMEOUT		0x3a300u
 #define TRN_UDMA_AXI_ERR_TABLE(i)	(0x3a900u + (i) * 0x40u)	/* 7 of 16 words */
-#define TRN_UDMA_AXI_ERR_CTRL(i)	(0x3ab00u + (i) * 8u)		/* 7 */
+#define TRN_UDMA_AXI_ERR_CTRL(i)	(0x3ab00u + (i) * 8u)		/* 7: address, data */
 #define TRN_UDMA_AXI_QUEUE(q)		(0x3ac00u + (q) * 0xcu)
 #define  TRN_UDMA_AXI_QUEUE_ERROR	4u	/* not 0: it caused an error; cleared by reading */
 #define TRN_UDMA_SPARE_ZEROES0		0x3b460u
