@@ -417,6 +417,7 @@ TEST_F_TIMEOUT(copy, more_than_a_ring, 60)
 struct worker {
 	int fd;
 	unsigned int number;
+	unsigned int stack;
 	unsigned int rounds;
 	const char *error;
 };
@@ -428,10 +429,10 @@ static void *work(void *arg)
 	unsigned int round;
 	__u32 queue;
 
-	if (trn_queue_create(w->fd, w->number % 4, 1 + w->number % 3, &queue) ||
+	if (trn_queue_create(w->fd, w->stack, 1 + w->number % 3, &queue) ||
 	    trn_host_new(w->fd, TRN_KIB(256), &in) ||
 	    trn_host_new(w->fd, TRN_KIB(256), &out) ||
-	    trn_hbm_new(w->fd, w->number % 4, TRN_KIB(256), &hbm)) {
+	    trn_hbm_new(w->fd, w->stack, TRN_KIB(256), &hbm)) {
 		w->error = "set-up failed";
 		return NULL;
 	}
@@ -469,6 +470,7 @@ TEST_F_TIMEOUT(copy, parallel_queues, 60)
 	for (i = 0; i < ARRAY_SIZE(worker); i++) {
 		worker[i].fd = self->fd;
 		worker[i].number = i;
+		worker[i].stack = i % self->stacks;
 		worker[i].rounds = 60;
 		ASSERT_EQ(0, pthread_create(&thread[i], NULL, work, &worker[i]));
 	}
@@ -532,8 +534,8 @@ TEST_F(copy, short_beside_long)
 	__u32 queue;
 	unsigned int i;
 
-	ASSERT_EQ(0, trn_queue_create(self->fd, 3, 1, &queue));
-	ASSERT_EQ(0, trn_hbm_new(self->fd, 3, TRN_MIB(32), &big));
+	ASSERT_EQ(0, trn_queue_create(self->fd, self->stacks - 1, 1, &queue));
+	ASSERT_EQ(0, trn_hbm_new(self->fd, self->stacks - 1, TRN_MIB(32), &big));
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		ops[i] = trn_op_copy(big.handle, TRN_MIB(16), big.handle, 0, TRN_MIB(16));
 	job = trn_job(queue, ops, ARRAY_SIZE(ops));

@@ -107,12 +107,12 @@ TEST_F(place, free_and_used)
 	struct drm_trainium_query_memory before, m;
 	int handle;
 
-	ASSERT_EQ(0, trn_memory(self->fd, 2, &before));
+	ASSERT_EQ(0, trn_memory(self->fd, 1, &before));
 	EXPECT_EQ(before.cpu_visible, before.cpu_visible_free);
-	handle = create(self->fd, 2, TRN_MIB(3), before.cpu_visible ?
+	handle = create(self->fd, 1, TRN_MIB(3), before.cpu_visible ?
 			TRAINIUM_BO_F_CPU_VISIBLE : 0, 0);
 	ASSERT_LT(0, handle);
-	ASSERT_EQ(0, trn_memory(self->fd, 2, &m));
+	ASSERT_EQ(0, trn_memory(self->fd, 1, &m));
 	EXPECT_EQ(before.size, m.size);
 	EXPECT_EQ(TRN_MIB(3), before.free - m.free);
 	if (before.cpu_visible)

@@ -387,7 +387,7 @@ TEST_F(queue, churn)
 	unsigned int i;
 
 	for (i = 0; i < 300; i++) {
-		int queue = CREATE(.num_engines = 1 + i % 8, .stack = i % 4);
+		int queue = CREATE(.num_engines = 1 + i % 8, .stack = i % self->device.num_stacks);
 
 		ASSERT_LT(0, queue);
 		if (i % 4 == 0)

@@ -277,8 +277,10 @@ TEST_F(reset, nothing_lost)
 		__u32 queue, bo, i;
 
 		for (i = 0; i < 8; i++) {
-			ASSERT_EQ(0, trn_queue_create(other, i % 4, 4, &queue));
-			ASSERT_EQ(0, trn_bo_create(other, TRAINIUM_BO_HBM, i % 4, BIG / 4, &bo));
+			__u32 stack = i % self->device.num_stacks;
+
+			ASSERT_EQ(0, trn_queue_create(other, stack, 4, &queue));
+			ASSERT_EQ(0, trn_bo_create(other, TRAINIUM_BO_HBM, stack, BIG / 4, &bo));
 		}
 		ASSERT_EQ(0, reset(self->fd, TRAINIUM_RESET_DEVICE, 0));
 		ASSERT_EQ(0, trn_snapshot(self->fd, &now));
@@ -354,7 +356,7 @@ TEST_F_TIMEOUT(reset, other_cores, 60)
 
 	ASSERT_LE(0, r.fd);
 	ASSERT_EQ(0, trn_snapshot(self->fd, &before));
-	ASSERT_EQ(0, trn_queue_create(self->fd, 2, 1, &queue));
+	ASSERT_EQ(0, trn_queue_create(self->fd, self->device.num_stacks - 1, 1, &queue));
 	ASSERT_EQ(0, trn_snapshot(self->fd, &after));
 	for (e = 0; e < after.engines; e++) {
 		struct drm_trainium_query_engine info;
@@ -415,16 +417,16 @@ TEST_F(reset, own_core)
 }
 
 /* Clients that take every error as it comes, and never see wrong data */
-static void client(unsigned int kind)
+static void client(unsigned int kind, unsigned int stack)
 {
 	struct trn_bo in, out, hbm;
 	int fd = trn_open(0), ret;
 	unsigned int i;
 	__u32 queue;
 
-	if (fd < 0 || trn_queue_create(fd, kind % 4, 1 + kind, &queue) ||
+	if (fd < 0 || trn_queue_create(fd, stack, 1 + kind, &queue) ||
 	    trn_host_new(fd, SIZE, &in) || trn_host_new(fd, SIZE, &out) ||
-	    trn_hbm_new(fd, kind % 4, SIZE, &hbm))
+	    trn_hbm_new(fd, stack, SIZE, &hbm))
 		_exit(1);
 	for (i = 0;; i++) {
 		struct drm_trainium_op ops[2] = {
@@ -455,7 +457,7 @@ static void under_load(struct __test_metadata *_metadata, struct _test_data_rese
 		pid[i] = trn_fork();
 		ASSERT_LE(0, pid[i]);
 		if (!pid[i])
-			client(i);
+			client(i, i % self->device.num_stacks);
 	}
 	for (i = 0; i < 8; i++) {
 		trn_sleep((20 + 7 * i) * TRN_MSEC);

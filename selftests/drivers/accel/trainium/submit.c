@@ -223,7 +223,8 @@ TEST_F(submit, many_buffers)
 	unsigned int i, n, round;
 
 	for (i = 0; i < ARRAY_SIZE(handle); i++)
-		ASSERT_EQ(0, trn_bo_create(self->fd, TRAINIUM_BO_HBM, i % 4, TRN_PAGE, &handle[i]));
+		ASSERT_EQ(0, trn_bo_create(self->fd, TRAINIUM_BO_HBM, i % self->device.num_stacks,
+					   TRN_PAGE, &handle[i]));
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < ARRAY_SIZE(handle); i++) {
 			memset(self->host.map, round * 32 + i, TRN_PAGE);

@@ -142,9 +142,13 @@ TEST_F(telemetry, short_query)
 TEST_F(telemetry, healthy)
 {
 	struct drm_trainium_query_device device;
-	__u32 valid = 0;
+	const struct trn_generation *g;
+	__u32 valid = 0, i;
+	char name[32];
 
 	ASSERT_EQ(0, trn_device(self->fd, &device));
+	g = trn_generation(device.generation);
+	ASSERT_NE(NULL, g);
 	if (device.fw_api_version >= 3)
 		valid |= TRAINIUM_TELEMETRY_POWER_UTIL;
 	if (device.fw_api_version >= 6)
@@ -158,17 +162,19 @@ TEST_F(telemetry, healthy)
 	EXPECT_EQ(valid & TRAINIUM_TELEMETRY_HEALTH ? 0 : -ENOENT, sysfs(self, "health"));
 	EXPECT_EQ(valid & TRAINIUM_TELEMETRY_REPAIRABLE ? 0 : -ENOENT,
 		  sysfs(self, "ecc/hbm0_repairable"));
-	EXPECT_EQ(valid & TRAINIUM_TELEMETRY_POWER_UTIL ? 0 : -ENOENT,
-		  sysfs(self, "power_utilization/die0"));
-	EXPECT_EQ(-ENOENT, sysfs(self, "power_utilization/die2"));
-	EXPECT_EQ(0, sysfs(self, "ecc/hbm3_corrected"));
-	EXPECT_EQ(-ENOENT, sysfs(self, "ecc/hbm4_corrected"));
+	for (i = 0; i <= TRN_MAX_STACKS; i++) {
+		snprintf(name, sizeof(name), "ecc/hbm%u_corrected", i);
+		EXPECT_EQ(i < g->stacks ? 0 : -ENOENT, sysfs(self, name));
+		snprintf(name, sizeof(name), "power_utilization/die%u", i);
+		EXPECT_EQ(i < g->dies && (valid & TRAINIUM_TELEMETRY_POWER_UTIL) ? 0 : -ENOENT,
+			  sysfs(self, name));
+	}
 	/* Without sensors there is no hwmon. */
 	EXPECT_EQ(!!(self->t.valid & TRAINIUM_TELEMETRY_SENSORS),
 		  find_hwmon(self->bdf, self->hwmon, sizeof(self->hwmon)));
 	if (self->t.valid & TRAINIUM_TELEMETRY_SENSORS) {
-		EXPECT_EQ(2, self->t.num_dies);
-		EXPECT_EQ(4, self->t.num_stacks);
+		EXPECT_EQ(g->dies, self->t.num_dies);
+		EXPECT_EQ(g->stacks, self->t.num_stacks);
 		EXPECT_LT(self->t.temperature_max, self->t.temperature_crit);
 	} else {
 		EXPECT_EQ(-1, trn_check_byte(&self->t.power_uw, 24, 0));
@@ -348,18 +354,23 @@ static unsigned int check_files(struct __test_metadata *_metadata, const char *d
 TEST_F(telemetry, modes)
 {
 	static const char * const names[] = { "health", "heartbeat", "hbm_repair_state" };
+	struct drm_trainium_query_device device;
+	const struct trn_generation *g;
 	char path[PATH_MAX];
 	struct stat st;
-	unsigned int i;
+	int i;
 
+	ASSERT_EQ(0, trn_device(self->fd, &device));
+	g = trn_generation(device.generation);
+	ASSERT_NE(NULL, g);
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/ecc", self->bdf);
-	EXPECT_LE(10, check_files(_metadata, path));
+	EXPECT_LE(2 + 2 * (int)g->stacks, check_files(_metadata, path));
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/power_utilization", self->bdf);
 	if (self->t.valid & TRAINIUM_TELEMETRY_POWER_UTIL)
-		EXPECT_EQ(2, check_files(_metadata, path));
+		EXPECT_EQ((int)g->dies, check_files(_metadata, path));
 	if (self->t.valid & TRAINIUM_TELEMETRY_SENSORS)
-		EXPECT_LE(40, check_files(_metadata, self->hwmon));
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		EXPECT_LE(10 + 5 * (int)(g->dies + g->stacks), check_files(_metadata, self->hwmon));
+	for (i = 0; i < (int)ARRAY_SIZE(names); i++) {
 		snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", self->bdf, names[i]);
 		if (i == 2 || self->t.valid & TRAINIUM_TELEMETRY_HEALTH) {
 			ASSERT_EQ(0, stat(path, &st)) TH_LOG("%s", path);

@@ -714,6 +714,18 @@ bool trn_log_find(int log, const char *text)
 	return false;
 }
 
+const struct trn_generation *trn_generation(unsigned int number)
+{
+	static const struct trn_generation generations[] = {
+		{ "trainium1", 2, 2, 1, 34 },
+		{ "trainium2", 8, 4, 2, 132 },
+		{ "trainium3", 8, 4, 2, 132 },
+		{ "trainium4", 8, 8, 4, 136 },
+	};
+
+	return number - 1 < 4 ? &generations[number - 1] : NULL;
+}
+
 int trn_snapshot(int fd, struct trn_snapshot *snapshot)
 {
 	struct drm_trainium_query_device device;

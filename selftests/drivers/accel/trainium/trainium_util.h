@@ -236,6 +236,15 @@ bool trn_log_fault(int log, char *line, size_t size);
 /* True when a new line has @text */
 bool trn_log_find(int log, const char *text);
 
+/* What a generation has, of which the queries tell */
+struct trn_generation {
+	const char *name;
+	unsigned int cores, stacks, dies, engines;
+};
+
+/* NULL when there is no such generation */
+const struct trn_generation *trn_generation(unsigned int number);
+
 /* What a device has to give */
 struct trn_snapshot {
 	unsigned int stacks;
