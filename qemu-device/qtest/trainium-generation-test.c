@@ -343,6 +343,85 @@ static void test_device_id(void)
     qtest_quit(qts);
 }
 
+/* The control register of the Resizable BAR capability: size as 2^n MiB */
+static void resize(TqChip *c, unsigned cap, unsigned n)
+{
+    tq_ecfg_write(c, cap + 8, (tq_ecfg_read(c, cap + 8) & ~0x3f00u) | n << 8);
+}
+
+static unsigned size_now(TqChip *c, unsigned cap)
+{
+    return tq_ecfg_read(c, cap + 8) >> 8 & 0x3f;
+}
+
+/* Each stack's first word, through the window; and one behind another size */
+static void check_window(TqChip *c, uint64_t pitch)
+{
+    unsigned i;
+
+    tq_map(c, 0);
+    g_assert_cmphex(c->pitch, ==, pitch);
+    for (i = 0; i < 8; i++) {
+        g_assert_cmphex(qtest_readl(c->qts, c->bar4 + i * pitch), ==,
+                        0x57ac0 + i);
+        g_assert_cmphex(qtest_readl(c->qts, c->bar4 + i * pitch + 0x7fffffc),
+                        ==, 0xfa7 + i);
+    }
+}
+
+/* 1 GiB a stack: sizes of BAR4 from 1 to 8 GiB */
+static void test_resize(void)
+{
+    unsigned cap, i;
+    TqChip c;
+
+    start(&c, "trainium4", "hbm-size=8G,bar4-size=2G");
+    cap = tq_find_ecap(&c, 0x15);
+    g_assert_cmpint(cap, !=, 0);
+    g_assert_cmphex(tq_ecfg_read(&c, cap + 4), ==, 0xfu << (10 + 4));
+    g_assert_cmphex(tq_ecfg_read(&c, cap + 8), ==, 11 << 8 | 1 << 5 | 4);
+    for (i = 0; i < 8; i++) {
+        qtest_writel(c.qts, c.bar4 + i * c.pitch, 0x57ac0 + i);
+        qtest_writel(c.qts, c.bar4 + i * c.pitch + 0x7fffffc, 0xfa7 + i);
+    }
+    check_window(&c, 0x10000000);
+    /* Not while it is decoded; not a size that there is not. */
+    resize(&c, cap, 13);
+    g_assert_cmpint(size_now(&c, cap), ==, 11);
+    tq_cfg_writew(&c, 4, 0);
+    resize(&c, cap, 9);
+    g_assert_cmpint(size_now(&c, cap), ==, 11);
+    resize(&c, cap, 14);
+    g_assert_cmpint(size_now(&c, cap), ==, 11);
+    resize(&c, cap, 13);
+    g_assert_cmpint(size_now(&c, cap), ==, 13);
+    check_window(&c, 0x40000000);
+    qtest_writel(c.qts, c.bar4 + 8 * c.pitch - 4, 0x1a57);
+    tq_cfg_writew(&c, 4, 0);
+    resize(&c, cap, 10);
+    check_window(&c, 0x8000000);
+    tq_cfg_writew(&c, 4, 0);
+    resize(&c, cap, 13);
+    check_window(&c, 0x40000000);
+    g_assert_cmphex(qtest_readl(c.qts, c.bar4 + 8 * c.pitch - 4), ==, 0x1a57);
+    /* A chip that is gone shows nothing of it; it comes back as it was made. */
+    tq_set(&c, "surprise-removal", "4294967295");
+    g_assert_cmphex(qtest_readl(c.qts, c.bar4 + 8 * c.pitch - 4), ==,
+                    0xffffffff);
+    tq_set(&c, "surprise-removal", "0");
+    g_assert_cmpint(size_now(&c, cap), ==, 11);
+    check_window(&c, 0x10000000);
+    tq_stop(&c);
+
+    start(&c, "trainium4", NULL);
+    cap = tq_find_ecap(&c, 0x15);
+    g_assert_cmphex(tq_ecfg_read(&c, cap + 4), ==, 0x3ffu << (10 + 4));
+    tq_stop(&c);
+    start(&c, "trainium3", NULL);
+    g_assert_cmpint(tq_find_ecap(&c, 0x15), ==, 0);
+    tq_stop(&c);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -371,5 +450,6 @@ int main(int argc, char **argv)
         }
     }
     qtest_add_func("trainium/device-id", test_device_id);
+    qtest_add_func("trainium/resize", test_resize);
     return g_test_run();
 }

@@ -321,7 +321,6 @@ static const MemoryRegionOps bar0_ops = {
 
 bool trn_axi_init_bars(TrnDevice *d, Error **errp)
 {
-    uint64_t pitch = d->bar4_size / d->gen->num_stacks;
     Object *owner = OBJECT(d);
     unsigned i;
 
@@ -341,15 +340,7 @@ bool trn_axi_init_bars(TrnDevice *d, Error **errp)
                                     &d->core[p->index].sbuf);
     }
 
-    memory_region_init(&d->bar4, owner, "trainium-hbm", d->bar4_size);
-    for (i = 0; i < d->gen->num_stacks; i++) {
-        g_autofree char *name = g_strdup_printf("trainium-hbm%u", i);
-
-        /* By pointer: not among the blocks that migrate page by page. */
-        memory_region_init_ram_ptr(&d->hbm_window[i], owner, name,
-                                   MIN(pitch, d->stack_size), d->hbm[i].ptr);
-        memory_region_add_subregion(&d->bar4, i * pitch, &d->hbm_window[i]);
-    }
+    trn_rebar_init_window(d);
 
     pci_register_bar(PCI_DEVICE(d), TRN_BAR_REGS,
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
@@ -374,9 +365,5 @@ void trn_axi_exit_bars(TrnDevice *d)
             memory_region_del_subregion(&d->bar0, &d->core[i].sbuf);
         }
     }
-    for (i = 0; i < d->gen->num_stacks; i++) {
-        if (d->hbm_window[i].container) {
-            memory_region_del_subregion(&d->bar4, &d->hbm_window[i]);
-        }
-    }
+    trn_rebar_exit_window(d);
 }

@@ -197,6 +197,17 @@ static void gone_init(TrnFault *f, unsigned i, MemoryRegion *window)
                                         &f->gone[i], 10);
 }
 
+void trn_fault_windows_moved(TrnDevice *d)
+{
+    unsigned i;
+
+    for (i = 0; i < d->gen->num_stacks; i++) {
+        memory_region_set_size(&d->fault->gone[i],
+                               memory_region_size(&d->hbm_window[i]));
+        memory_region_set_address(&d->fault->gone[i], d->hbm_window[i].addr);
+    }
+}
+
 static void gone_timer(void *opaque)
 {
     TrnFault *f = opaque;

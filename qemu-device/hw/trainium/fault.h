@@ -105,6 +105,9 @@ void trn_fault_finalize(TrnDevice *d);
 void trn_fault_reset(TrnDevice *d);
 void trn_fault_class_init(ObjectClass *oc);
 
+/* rebar.c: the windows to HBM have other sizes and places */
+void trn_fault_windows_moved(TrnDevice *d);
+
 /* ext.c: announces it */
 bool trn_fault_has_window(TrnDevice *d);
 

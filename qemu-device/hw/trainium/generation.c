@@ -190,6 +190,7 @@ const TrnGeneration trn_trainium4 = {
     .bar0_size = TRN2_BAR0_SIZE,
     .bar4_size = TRN4_BAR4_RESET,
     .bar4_max = TRN4_BAR4_MAX,
+    .bar4_resizable = true,
     .axi_bits = TRN4_AXI_BITS,
     .host_window = TRN2_AXI_HOST,
     .host_size = TRN2_AXI_HOST_SIZE,

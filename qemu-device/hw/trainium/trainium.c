@@ -86,6 +86,7 @@ void trn_cold_reset(TrnDevice *d)
 static void trn_reset_hold(Object *obj, ResetType type)
 {
     trn_cold_reset(TRAINIUM(obj));
+    trn_rebar_reset(TRAINIUM(obj));
     pcie_cap_deverr_reset(PCI_DEVICE(obj));
     pcie_cap_lnkctl_reset(PCI_DEVICE(obj));
 }
@@ -105,6 +106,7 @@ static void trn_write_config(PCIDevice *pdev, uint32_t addr, uint32_t val,
         return;
     }
     pci_default_write_config(pdev, addr, val, len);
+    trn_rebar_write_config(TRAINIUM(pdev), addr, len);
     pcie_cap_flr_write_config(pdev, addr, val, len);
     pcie_aer_write_config(pdev, addr, val, len);
 }
@@ -123,8 +125,12 @@ static bool trn_init_pcie(TrnDevice *d, Error **errp)
     }
     pcie_cap_deverr_init(pdev);
     pcie_cap_flr_init(pdev);
-    return pcie_aer_init(pdev, PCI_ERR_VER, AER_OFFSET, PCI_ERR_SIZEOF,
-                         errp) >= 0;
+    if (pcie_aer_init(pdev, PCI_ERR_VER, AER_OFFSET, PCI_ERR_SIZEOF,
+                      errp) < 0) {
+        return false;
+    }
+    trn_rebar_init(d);
+    return true;
 }
 
 /*
@@ -217,7 +223,7 @@ static int trn_post_load(void *opaque, int version_id)
 
     d->pending_addr &= ~(uint64_t)(TRN_EXT_PENDING_STRIDE - 1);
     trn_exec_reset(d);
-    return 0;
+    return trn_rebar_post_load(d) ? 0 : -EINVAL;
 }
 
 static const VMStateDescription vmstate_trn = {

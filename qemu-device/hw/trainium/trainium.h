@@ -6,6 +6,7 @@
  *   trainium.c   QOM types, PCI, BARs, properties, reset, migration
  *   generation.c what differs between the generations
  *   axi.c        the one address decoder: BAR0, BAR4 and DMA go through it
+ *   rebar.c      BAR4 and its size
  *   host.c       guest memory as the device reaches it
  *   copy.c       memcpy for large copies
  *   hbm.c        backing store of HBM and PREPROC
@@ -129,6 +130,7 @@ typedef struct TrnGeneration {
     uint64_t hbm_size;          /* bytes a stack */
     uint64_t bar0_size;
     uint64_t bar4_size, bar4_max;
+    bool bar4_resizable;
     unsigned axi_bits;          /* of the map without neighbours */
     uint64_t host_window, host_size;        /* AXI base, bytes */
     unsigned num_neighbours;
@@ -229,7 +231,8 @@ struct TrnDevice {
     const TrnPlace *place_hit;  /* the last one found */
 
     MemoryRegion bar0, bar2, bar4;
-    MemoryRegion hbm_window[TRN_MAX_STACKS];    /* what BAR4 shows of a stack */
+    MemoryRegion hbm_ram[TRN_MAX_STACKS];       /* what BAR4 can show */
+    MemoryRegion hbm_window[TRN_MAX_STACKS];    /* ... and does show */
     TrnStore hbm[TRN_MAX_STACKS];
     TrnStore preproc;           /* of all engine groups, one after the other */
     TrnStore sbuf;              /* of all cores */
@@ -269,7 +272,7 @@ struct TrnDevice {
 
     /* properties */
     uint64_t hbm_size;          /* bytes a chip; 0: the generation's */
-    uint64_t bar4_size;         /* 0: as the stacks need */
+    uint64_t bar4_size;         /* at reset; 0: the generation's */
     uint16_t pci_device_id;     /* 0: the generation's */
     uint32_t msix_vectors;      /* 0: no MSI-X */
     uint32_t routing_id;        /* UINT32_MAX: next free one */
@@ -309,6 +312,14 @@ void trn_axi_exit_bars(TrnDevice *d);
 extern const TrnBlock trn_udma_block;
 extern const TrnBlock trn_fw_block;         /* MISC RAM */
 extern const TrnBlock trn_sync_block;       /* semaphores and events */
+
+/* rebar.c */
+void trn_rebar_init_window(TrnDevice *d);
+void trn_rebar_exit_window(TrnDevice *d);
+void trn_rebar_init(TrnDevice *d);
+void trn_rebar_write_config(TrnDevice *d, uint32_t addr, int len);
+void trn_rebar_reset(TrnDevice *d);
+bool trn_rebar_post_load(TrnDevice *d);
 
 /* host.c; addresses are bus addresses, as the IOMMU sees them */
 bool trn_host_init(TrnDevice *d, Error **errp);
