@@ -546,6 +546,7 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	if (ret)
 		return ret;
 
+	trn_rebar(tdev);
 	ret = trn_check_regs(tdev);
 	if (ret)
 		return ret;

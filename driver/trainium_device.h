@@ -330,6 +330,9 @@ void trn_device_schedule_reset(struct trn_device *tdev);
 extern const struct pci_error_handlers trn_pci_error_handlers;
 extern const struct dev_pm_ops trn_pm_ops;
 
+/* trainium_rebar.c: before the device is enabled */
+void trn_rebar(struct trn_device *tdev);
+
 /* trainium_fw.c */
 int trn_fw_wait_boot(struct trn_device *tdev);
 int trn_fw_wait_ready(struct trn_device *tdev);

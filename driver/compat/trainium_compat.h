@@ -8,6 +8,7 @@
 
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/pci.h>
 
 #include "trainium_config.h"
 
@@ -62,6 +63,22 @@ static inline bool vma_is_cow_mapping(const struct vm_area_struct *vma)
 {
 	return is_cow_mapping(vma->vm_flags);
 }
+#endif
+
+/* It did not always release what is below the same bridge window itself. */
+#ifndef TRN_HAVE_RESIZE_EXCLUDE_BARS
+static inline int trn_resize_resource(struct pci_dev *pdev, int bar, int size, int exclude_bars)
+{
+	int i;
+
+	for (i = 0; i < PCI_STD_NUM_BARS; i++)
+		if (i == bar || (pdev->bus->self && !(exclude_bars & BIT(i)) &&
+				 pci_resource_flags(pdev, i) & IORESOURCE_PREFETCH))
+			pci_release_resource(pdev, i);
+	return pci_resize_resource(pdev, bar, size);
+}
+
+#define pci_resize_resource	trn_resize_resource
 #endif
 
 #endif
