@@ -36,6 +36,7 @@ void trn_fab_routes_forget(TrnFabric *f)
 
     for (i = 0; i < f->chips; i++) {
         g_clear_pointer(&f->dist[i], g_free);
+        g_clear_pointer(&f->latency[i], g_free);
     }
 }
 
@@ -52,10 +53,12 @@ static const uint8_t *distances(TrnFabNode *dst)
     uint8_t *dist = f->dist[dst->id];
     g_autofree uint16_t *queue = NULL;
     unsigned head = 0, tail = 0, i;
+    uint32_t *latency;
 
     if (dist) {
         return dist;
     }
+    latency = f->latency[dst->id] = g_new0(uint32_t, f->num_nodes);
     dist = f->dist[dst->id] = g_malloc(f->num_nodes);
     memset(dist, TRN_FAB_NO_DIST, f->num_nodes);
     queue = g_new(uint16_t, f->num_nodes);
@@ -64,6 +67,8 @@ static const uint8_t *distances(TrnFabNode *dst)
     while (head < tail) {
         TrnFabNode *n = &f->node[queue[head++]];
         uint8_t next = dist[node_index(n)] + 1;
+        uint32_t ns = latency[node_index(n)] + LINK_NS +
+                      (n == dst ? 0 : n->is_switch ? SWITCH_NS : FORWARD_NS);
 
         if (!forwards(n, dst)) {
             continue;
@@ -74,6 +79,7 @@ static const uint8_t *distances(TrnFabNode *dst)
             if (trn_fab_port_usable(p) &&
                 dist[node_index(p->wire->node)] == TRN_FAB_NO_DIST) {
                 dist[node_index(p->wire->node)] = next;
+                latency[node_index(p->wire->node)] = ns;
                 queue[tail++] = node_index(p->wire->node);
             }
         }
@@ -92,6 +98,7 @@ typedef struct Ways {
     TrnFabPort *port[MAX_WAYS];
     unsigned n;
     uint64_t rate;              /* MB/s of all */
+    bool uneven;                /* they are not all alike */
 } Ways;
 
 static uint64_t port_rate(const TrnFabPort *p)
@@ -99,9 +106,17 @@ static uint64_t port_rate(const TrnFabPort *p)
     return (uint64_t)p->lanes_now * p->rate_now;
 }
 
+static void ways_clear(Ways *w)
+{
+    w->n = 0;
+    w->rate = 0;
+    w->uneven = false;
+}
+
 static void way_add(Ways *w, TrnFabPort *p)
 {
     if (w->n < MAX_WAYS && trn_fab_port_usable(p)) {
+        w->uneven |= w->n && port_rate(p) != port_rate(w->port[0]);
         w->port[w->n++] = p;
         w->rate += port_rate(p);
     }
@@ -137,8 +152,7 @@ static void ways_on(TrnFabNode *n, TrnFabNode *dst, const uint8_t *dist,
     TrnFabNode *next = dst;
     unsigned i;
 
-    w->n = 0;
-    w->rate = 0;
+    ways_clear(w);
     if (n->is_switch && dist[node_index(n)] == 1) {
         /* From the far end: a switch has hundreds of ports */
         for (i = 0; i < dst->num_ports; i++) {
@@ -222,23 +236,8 @@ uint32_t trn_fab_rate(TrnFabNode *from, TrnFabNode *to)
 
 uint32_t trn_fab_latency(TrnFabNode *from, TrnFabNode *to)
 {
-    const uint8_t *dist = distances(to);
-    TrnFabNode *n = from;
-    uint32_t ns = 0;
-    Ways w;
-
-    if (dist[node_index(from)] == TRN_FAB_NO_DIST) {
-        return 0;
-    }
-    while (n != to) {
-        ways_on(n, to, dist, &w);
-        if (!w.n) {
-            return 0;
-        }
-        n = w.port[0]->wire->node;
-        ns += LINK_NS + (n == to ? 0 : n->is_switch ? SWITCH_NS : FORWARD_NS);
-    }
-    return ns;
+    distances(to);
+    return to->fabric->latency[to->id][node_index(from)];
 }
 
 /* --- reach --- */
@@ -313,18 +312,24 @@ static void link_pass(TrnFabPort *p, Load l, Trip *trip)
     }
 }
 
+static uint64_t way_packets(const Ways *w, unsigned i, uint64_t packets)
+{
+    if (likely(!w->uneven)) {
+        return packets / w->n;
+    }
+    return muldiv64(packets, MIN(port_rate(w->port[i]), UINT32_MAX),
+                    MIN(w->rate, UINT32_MAX));
+}
+
 /* Shares the load out over the ways; @share has room for all of them. */
 static void load_share(TrnFabNode *n, const Ways *w, Load l, Load *share)
 {
-    uint64_t left = l.packets, lacks = l.packets * TRN_FAB_PACKET_SIZE -
-                                       l.bytes;
+    uint64_t lacks = l.packets * TRN_FAB_PACKET_SIZE - l.bytes;
+    uint64_t left = l.packets;
     unsigned i, last = 0;
 
     for (i = 0; i < w->n; i++) {
-        share[i].packets = w->rate ? muldiv64(l.packets,
-                                              MIN(port_rate(w->port[i]),
-                                                  UINT32_MAX),
-                                              MIN(w->rate, UINT32_MAX)) : 0;
+        share[i].packets = way_packets(w, i, l.packets);
         left -= share[i].packets;
         if (share[i].packets) {
             last = i;
@@ -393,8 +398,7 @@ static void ways_down(TrnFabNode *sw, TrnFabNode *chip, Ways *w)
 {
     unsigned i;
 
-    w->n = 0;
-    w->rate = 0;
+    ways_clear(w);
     for (i = 0; i < chip->num_ports; i++) {
         TrnFabPort *p = chip->port[i].wire;
 
@@ -429,8 +433,7 @@ static void ways_common(TrnFabNode *n, TrnFabNode **member, unsigned k,
     unsigned i, m;
     Ways down;
 
-    w->n = 0;
-    w->rate = 0;
+    ways_clear(w);
     for (i = 0; i < n->num_ports; i++) {
         TrnFabPort *p = &n->port[i];
 

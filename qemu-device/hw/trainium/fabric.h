@@ -136,6 +136,7 @@ struct TrnFabric {
     QEMUBH *event_bh;
     /* Links to each chip, from every node; NULL: not known */
     uint8_t *dist[TRN_FAB_MAX_CHIPS];
+    uint32_t *latency[TRN_FAB_MAX_CHIPS];       /* ... and ns, at the same time */
     bool routes_changed;
     bool errors_met;            /* too many on some port */
 };
