@@ -7,7 +7,6 @@
 #include "qemu/crc32c.h"
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
-#include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
@@ -15,6 +14,8 @@
 #include "qom/object_interfaces.h"
 #include "system/system.h"
 #include "fabric.h"
+
+#define EVENT_NS (1 * SCALE_US)
 
 static const char *const kind_name[] = {
     [TRN_FAB_KIND_NEURONLINK] = "neuronlink",
@@ -63,14 +64,22 @@ static void uuid_default(TrnFabric *f)
 
 void trn_fab_event(TrnFabNode *chip, uint32_t bit)
 {
-    if (!(chip->regs.event & bit)) {
-        chip->regs.event |= bit;
-        qemu_bh_schedule(chip->fabric->event_bh);
+    QEMUTimer *timer = chip->fabric->event_timer;
+
+    if (chip->regs.event & bit) {
+        return;
+    }
+    chip->regs.event |= bit;
+    if (!timer_pending(timer)) {
+        timer_mod(timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + EVENT_NS);
     }
 }
 
-/* A message may be a write to another chip's registers: not from inside. */
-static void event_bh(void *opaque)
+/*
+ * A message may be a write to another chip's registers: not from inside. On
+ * the virtual clock, so that two runs under -icount are alike.
+ */
+static void event_send(void *opaque)
 {
     TrnFabric *f = opaque;
     unsigned i;
@@ -517,7 +526,7 @@ static void fabric_complete(UserCreatable *uc, Error **errp)
     f->reduce |= !f->reduce_set && f->kind == TRN_FAB_KIND_NVLINK;
     trn_fab_groups_init(f);
     f->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, trn_fab_timer, f);
-    f->event_bh = qemu_bh_new(event_bh, f);
+    f->event_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, event_send, f);
     for (i = 0; i < f->num_switches; i++) {
         trn_fab_node_update(trn_fab_switch(f, i));
     }
@@ -554,7 +563,7 @@ static void fabric_finalize(Object *obj)
     if (f->timer) {
         trn_fab_groups_exit(f);
         timer_free(f->timer);
-        qemu_bh_delete(f->event_bh);
+        timer_free(f->event_timer);
     }
     g_free(f->partitions);
     g_free(f->faults);

@@ -13,7 +13,7 @@
  *   fabric-fault.c  faults on demand
  *
  * All of it runs under the big QEMU lock. Nothing here calls out to a chip's
- * registers or to the guest: messages are sent by a bottom half.
+ * registers or to the guest: messages are sent by a timer.
  */
 #ifndef HW_TRAINIUM_FABRIC_H
 #define HW_TRAINIUM_FABRIC_H
@@ -133,7 +133,7 @@ struct TrnFabric {
     TrnFabGroup *group;         /* TRN_FAB_GROUPS of them */
     QEMUTimer *timer;
     int64_t timer_at;           /* 0: not running */
-    QEMUBH *event_bh;
+    QEMUTimer *event_timer;
     /* Links to each chip, from every node; NULL: not known */
     uint8_t *dist[TRN_FAB_MAX_CHIPS];
     uint32_t *latency[TRN_FAB_MAX_CHIPS];       /* ... and ns, at the same time */
