@@ -238,6 +238,49 @@ static void test_reach(void)
     tf_stop(&m);
 }
 
+/* --- generations --- */
+
+static void test_generations(void)
+{
+    static const struct {
+        const char *model, *fabric;
+    } machines[] = {
+        { "trainium1", "kind=neuronlink,lane-rate=1500" },
+        { "trainium3", "kind=neuronswitch" },
+        { "trainium4", "kind=nvlink" },
+    };
+    uint8_t buf[5000];
+    unsigned i, s;
+
+    for (i = 0; i < ARRAY_SIZE(machines); i++) {
+        uint64_t host, bytes = 0;
+        TfMachine m;
+
+        tq_model = machines[i].model;
+        tf_start(&m, 2, machines[i].fabric, "hbm-size=512M");
+        g_assert_cmpstr(tq_gen->name, ==, tq_model);
+        host = TQ_HOST | tq_alloc(&m.c[0], sizeof(buf), 4096);
+        /* every stack: Trainium4's map takes all bits of the address */
+        for (s = 0; s < tq_gen->stacks; s++) {
+            tq_fill_random(buf, sizeof(buf), s);
+            tq_put(&m.c[0], tq_hbm(s), buf, sizeof(buf));
+            tf_copy(&m, 0, tf_unicast(1, tq_hbm(s) + 0x10000), tq_hbm(s),
+                    sizeof(buf));
+            tq_check(&m.c[1], tq_hbm(s) + 0x10000, buf, sizeof(buf));
+            tf_copy(&m, 0, host, tf_unicast(1, tq_hbm(s) + 0x10000),
+                    sizeof(buf));
+            tq_check(&m.c[0], host, buf, sizeof(buf));
+            bytes += sizeof(buf);
+        }
+        g_assert_cmpint(tf_sum(&m.c[1], RX_BYTES), ==, bytes);
+        g_assert_cmpint(tf_sum(&m.c[1], TX_BYTES), ==, bytes);
+        tf_copy_fails(&m, 0, tf_unicast(1, tq_gen->host_window), tq_hbm(0), 16,
+                      ST_ADDRESS, tf_unicast(1, tq_gen->host_window));
+        tf_stop(&m);
+    }
+    tq_model = "trainium2";
+}
+
 /* --- torus --- */
 
 static void test_torus(void)
@@ -734,6 +777,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/fabric/ports", test_ports);
     qtest_add_func("trainium/fabric/copy", test_copy);
     qtest_add_func("trainium/fabric/reach", test_reach);
+    qtest_add_func("trainium/fabric/generations", test_generations);
     qtest_add_func("trainium/fabric/torus", test_torus);
     qtest_add_func("trainium/fabric/torus-detour", test_torus_detour);
     qtest_add_func("trainium/fabric/switches", test_switches);

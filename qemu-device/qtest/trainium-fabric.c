@@ -28,8 +28,9 @@ void tf_start_ids(TfMachine *m, unsigned n, const unsigned *ids,
     g_string_append_printf(args, "-machine q35 -m %u -nodefaults -object "
                            "neuron-fabric,id=f0,%s", TQ_RAM_MB, fabric);
     for (i = 0; i < n; i++) {
-        g_string_append_printf(args, " -device trainium2,id=chip%u,"
-                               "addr=%02x.%u%s,fabric=f0,hbm-size=256M%s%s", i,
+        g_string_append_printf(args, " -device %s,id=chip%u,"
+                               "addr=%02x.%u%s,fabric=f0,hbm-size=256M%s%s",
+                               tq_model, i,
                                4 + i / 8, i % 8,
                                i % 8 ? "" : ",multifunction=on",
                                chip ? "," : "", chip ?: "");
