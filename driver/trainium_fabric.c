@@ -139,16 +139,14 @@ int trn_fabric_query(struct trn_device *tdev, struct drm_trainium_query_fabric *
 bool trn_fabric_failed(struct trn_device *tdev, u32 engine)
 {
 	struct trn_fabric *f = tdev->fabric;
-	u32 status;
+	u32 word = TRN_FAB_ERR_ENGINES(engine / 32);
 
-	if (!f)
+	if (!f || !(trn_fabric_read(f, word) & BIT(engine % 32)))
 		return false;
-	status = trn_fabric_read(f, TRN_FAB_ERR_STATUS);
-	if (!(status & TRN_FAB_ERR_VALID) || (status >> 8 & 0xff) != engine)
-		return false;
-	drm_dbg(&tdev->drm, "engine %u: fabric status %u at %#llx\n", engine, status & 0xff,
+	drm_dbg(&tdev->drm, "engine %u failed; the newest failure in the fabric: %#x at %#llx\n",
+		engine, trn_fabric_read(f, TRN_FAB_ERR_STATUS),
 		trn_fabric_read64(f, TRN_FAB_ERR_ADDR_LO));
-	trn_fabric_write(f, TRN_FAB_ERR_STATUS, 0);
+	trn_fabric_write(f, word, BIT(engine % 32));
 	return true;
 }
 

@@ -85,6 +85,9 @@
 #define TRN_FAB_ERR_ADDR_LO		0x064u	/* fabric address */
 #define TRN_FAB_ERR_ADDR_HI		0x068u
 #define TRN_FAB_ERR_COUNT		0x06cu	/* failed accesses since power-on */
+/* Engines with an access that failed, bit per engine; a one written clears. i: 0..7 */
+#define TRN_FAB_ERR_ENGINES(i)		(0x0c0u + (i) * 4u)
+#define TRN_FAB_ERR_ENGINE_WORDS	8u
 
 /* Groups: write the arguments, then the command, then read RESULT */
 #define TRN_FAB_GROUP_ID		0x080u	/* argument; result of CREATE */

@@ -236,6 +236,7 @@ void trn_fabric_fail(TrnEngine *e, const TrnPacket *p)
     r = &n->regs;
     r->err_status = TRN_FAB_ERR_VALID | e->id << 8 | r->failing;
     r->err_addr = r->failing_addr;
+    r->err_engines[e->id / 32] |= 1u << e->id % 32;
     r->err_count++;
     id = r->err_addr >> TRN_FABRIC_ID_SHIFT & TRN_FABRIC_ID_MASK;
     port = trn_fab_stop_port(n, id);

@@ -249,6 +249,9 @@ static uint32_t common_read(TrnFabNode *n, uint32_t offset)
         return r->err_addr >> 32;
     case TRN_FAB_ERR_COUNT:
         return r->err_count;
+    case TRN_FAB_ERR_ENGINES(0) ...
+         TRN_FAB_ERR_ENGINES(TRN_FAB_ERR_ENGINE_WORDS - 1):
+        return r->err_engines[(offset - TRN_FAB_ERR_ENGINES(0)) / 4];
     default:
         return trn_fab_group_read(n, offset);
     }
@@ -275,6 +278,10 @@ static void common_write(TrnFabNode *n, uint32_t offset, uint32_t value)
     case TRN_FAB_ERR_STATUS:
         r->err_status = 0;
         r->err_addr = 0;
+        break;
+    case TRN_FAB_ERR_ENGINES(0) ...
+         TRN_FAB_ERR_ENGINES(TRN_FAB_ERR_ENGINE_WORDS - 1):
+        r->err_engines[(offset - TRN_FAB_ERR_ENGINES(0)) / 4] &= ~value;
         break;
     default:
         trn_fab_group_write(n, offset, value);

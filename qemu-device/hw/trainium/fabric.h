@@ -91,6 +91,7 @@ typedef struct TrnFabRegs {
         uint64_t ports, serial;
     } path;
     uint32_t err_status, err_count;
+    uint32_t err_engines[TRN_FAB_ERR_ENGINE_WORDS];
     uint64_t err_addr;
     /* The access that fails, until it is known that the packet does */
     uint32_t failing;           /* TRN_FAB_ST_*; 0: none */
