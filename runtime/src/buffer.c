@@ -21,6 +21,8 @@ _Static_assert(NEURON_BUFFER_PEER == TRAINIUM_BO_F_PEER, "flags");
 _Static_assert((int)NEURON_PEER == TRAINIUM_BO_PEER, "placement");
 _Static_assert((int)NEURON_GROUP == TRAINIUM_BO_GROUP, "placement");
 
+#define CREATE_FLAGS \
+	(NEURON_BUFFER_CPU_VISIBLE | NEURON_BUFFER_NEAR_ENGINE | NEURON_BUFFER_PEER)
 #define OPTIONS_MIN	NRN_SIZE_UPTO(struct neuron_buffer_options, alignment)
 #define INFO_MIN	NRN_SIZE_UPTO(struct neuron_buffer_info, content_generation)
 
@@ -188,14 +190,16 @@ int neuron_buffer_create(struct neuron_device *device, enum neuron_placement pla
 		if (ret)
 			return ret;
 	}
-	if (given.flags & ~NEURON_BUFFER_CPU_VISIBLE || given.reserved)
+	if (given.flags & ~CREATE_FLAGS || given.reserved)
 		return nrn_fail(-EINVAL, "%s: unknown flags 0x%x in neuron_buffer_options",
 				device->label, given.flags);
 	if (given.alignment & (given.alignment - 1))
 		return nrn_fail(-EINVAL, "%s: alignment %" PRIu64 " is not a power of two",
 				device->label, given.alignment);
 	if (placement == NEURON_HBM) {
-		if (given.stack != NEURON_STACK_ANY && given.stack >= device->num_stacks)
+		/* Near an engineit is the number of an engine, which the driver checks. */
+		if (!(given.flags & NEURON_BUFFER_NEAR_ENGINE) &&
+		    given.stack != NEURON_STACK_ANY && given.stack >= device->num_stacks)
 			return nrn_fail(-EINVAL, "%s: HBM stack %u does not exist: there are %u",
 					device->label, given.stack, device->num_stacks);
 		if (limit && size > limit)

@@ -1121,7 +1121,10 @@ struct drm_trainium_query_fabric {
 	__u32 max_groups;
 	/** @group_slots: ranges that a member can bind */
 	__u32 group_slots;
-	/** @group_granule: bound offsets and sizes are multiples of it, bytes */
+	/**
+	 * @group_granule: bound ranges begin and end at multiples of it in HBM,
+	 * bytes: the alignment of buffers for that
+	 */
 	__u32 group_granule;
 	/** @reduce_dtypes: bit per TRAINIUM_DTYPE_* that the fabric reduces */
 	__u32 reduce_dtypes;

@@ -66,7 +66,7 @@ struct neuron_fabric_info {
 	uint64_t ports_up;
 	/** @group_slots: ranges that a member of a group can bind */
 	uint32_t group_slots;
-	/** @group_granule: their offsets and sizes are multiples of it */
+	/** @group_granule: they begin and end at multiples of it: alignment of their buffers */
 	uint32_t group_granule;
 	/** @reduce_dtypes: bit per NEURON_DTYPE_* that the fabric combines */
 	uint32_t reduce_dtypes;
@@ -383,7 +383,7 @@ NEURON_API int neuron_group_get_state(struct neuron_group *group, uint32_t *stat
  * neuron_group_bind() - memory of this chip that others reach through the group
  * @group: group, all members of which have joined
  * @slot: number, below group_slots of the fabric
- * @buffer: buffer in this chip's HBM
+ * @buffer: buffer in this chip's HBM, created with group_granule as alignment
  * @offset: in @buffer, a multiple of group_granule
  * @size: bytes, a multiple of it
  *
