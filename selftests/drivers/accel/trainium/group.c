@@ -87,6 +87,10 @@ static int group_state(struct _test_data_group *self, unsigned int chip, __u32 *
 FIXTURE_SETUP(group)
 {
 	struct drm_trainium_fabric_group create = { .op = TRAINIUM_GROUP_CREATE };
+	struct drm_trainium_bo_create create_bo = {
+		.size = SIZE, .placement = TRAINIUM_BO_HBM, .stack = TRAINIUM_STACK_ANY,
+		.flags = TRAINIUM_BO_F_CPU_VISIBLE,
+	};
 	__u32 state;
 	unsigned int i;
 
@@ -97,11 +101,15 @@ FIXTURE_SETUP(group)
 	for (i = 0; i < self->num; i++) {
 		self->fd[i] = trn_open(i);
 		ASSERT_LE(0, self->fd[i]);
+		ASSERT_EQ(0, trn_fabric(self->fd[i], &self->f));
 		ASSERT_EQ(0, trn_queue_create(self->fd[i], TRAINIUM_STACK_ANY, 1,
 					      &self->queue[i]));
-		ASSERT_EQ(0, trn_hbm_new(self->fd[i], TRAINIUM_STACK_ANY, SIZE, &self->bo[i]));
+		create_bo.alignment = self->f.group_granule;
+		ASSERT_EQ(0, trn_ioctl(self->fd[i], DRM_IOCTL_TRAINIUM_BO_CREATE, &create_bo));
+		self->bo[i].handle = create_bo.handle;
+		self->bo[i].size = SIZE;
+		self->bo[i].map = trn_map(self->fd[i], create_bo.handle, SIZE);
 	}
-	ASSERT_EQ(0, trn_fabric(self->fd[0], &self->f));
 	if (self->num < 2 || !(self->f.caps & TRAINIUM_FABRIC_CAP_MULTICAST))
 		SKIP(return, "the fabric has no groups");
 

@@ -19,7 +19,7 @@
 
 #include "trainium_util.h"
 
-#define MAX_DEVICES 32
+#define MAX_DEVICES 256
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 struct found {
