@@ -407,7 +407,7 @@ TEST_F_TIMEOUT(fault, probe, 100)
 		{ "regs-deadbeef=all", "firmware is not ready after 1000 ms" },
 		{ "regs-ones=engines", "does not copy after the reset" },
 		{ "regs-deadbeef=engines", "does not copy after the reset" },
-		{ "fw-override=0x24=0x47", "routing id 0x47 of the firmware is not below 64" },
+		{ "fw-override=0x24=0x147", "routing id 0x147 of the firmware is not below 256" },
 	};
 	unsigned int i;
 	char bdf[32];
