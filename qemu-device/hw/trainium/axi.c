@@ -326,16 +326,17 @@ bool trn_axi_init_bars(TrnDevice *d, Error **errp)
 
     memory_region_init_io(&d->bar0, owner, &bar0_ops, d, "trainium-regs",
                           d->gen->bar0_size);
+    memory_region_init_ram_ptr(&d->sbuf_ram, owner, "trainium-sbuf",
+                               d->sbuf.size, d->sbuf.ptr);
     for (i = 0; i < d->num_places; i++) {
         const TrnPlace *p = &d->place[i];
-        g_autofree char *name = NULL;
 
         if (p->kind != TRN_PLACE_SBUF) {
             continue;
         }
-        name = g_strdup_printf("trainium-sbuf%u", p->index);
-        memory_region_init_ram_ptr(&d->core[p->index].sbuf, owner, name,
-                                   p->size, d->sbuf.ptr + p->index * p->size);
+        memory_region_init_alias(&d->core[p->index].sbuf, owner,
+                                 "trainium-sbuf-window", &d->sbuf_ram,
+                                 (uint64_t)p->index * p->size, p->size);
         memory_region_add_subregion(&d->bar0, bar0_from_axi(d, p->base),
                                     &d->core[p->index].sbuf);
     }

@@ -33,16 +33,19 @@
 #define DENSE_SHIFT 21
 #define DENSE_SIZE (1ull << DENSE_SHIFT)
 
-static bool store_init(TrnStore *st, const char *name, uint64_t size,
-                       Error **errp)
+/* @at: inside of a range that the caller has and gives back; NULL: anywhere */
+static bool store_init(TrnStore *st, const char *name, uint8_t *at,
+                       uint64_t size, Error **errp)
 {
     st->size = size;
+    st->placed = at;
     st->fd = qemu_memfd_create(name, size, false, 0, 0, errp);
     if (st->fd < 0) {
         return false;
     }
-    st->ptr = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_NORESERVE, st->fd, 0);
+    st->ptr = mmap(at, size, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), st->fd,
+                   0);
     if (st->ptr == MAP_FAILED) {
         st->ptr = NULL;
         error_setg_errno(errp, errno, "cannot map %" PRIu64 " bytes of %s",
@@ -56,9 +59,8 @@ static bool store_init(TrnStore *st, const char *name, uint64_t size,
 
 static void store_exit(TrnStore *st)
 {
-    if (st->ptr) {
+    if (st->ptr && !st->placed) {
         munmap(st->ptr, st->size);
-        st->ptr = NULL;
     }
     if (st->size && st->fd >= 0) {
         close(st->fd);
@@ -71,17 +73,31 @@ bool trn_hbm_init(TrnDevice *d, Error **errp)
 {
     unsigned i;
 
+    /*
+     * One behind the other, so that BAR4 needs one block of RAM: with many
+     * chips, QEMU takes minutes to find places for thousands of blocks.
+     */
+    d->hbm_range = mmap(NULL, d->hbm_size, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (d->hbm_range == MAP_FAILED) {
+        d->hbm_range = NULL;
+        error_setg_errno(errp, errno, "no address space for %" PRIu64
+                         " bytes of HBM", d->hbm_size);
+        return false;
+    }
     for (i = 0; i < d->gen->num_stacks; i++) {
-        if (!store_init(&d->hbm[i], "trainium-hbm", d->stack_size, errp)) {
+        if (!store_init(&d->hbm[i], "trainium-hbm",
+                        d->hbm_range + i * d->stack_size, d->stack_size,
+                        errp)) {
             return false;
         }
     }
     /* One store for all: a file descriptor each would be many. */
     return (!d->gen->num_preprocs ||
-            store_init(&d->preproc, "trainium-preproc",
+            store_init(&d->preproc, "trainium-preproc", NULL,
                        (uint64_t)d->gen->num_preprocs * TRN2_PREPROC_SIZE,
                        errp)) &&
-           store_init(&d->sbuf, "trainium-sbuf",
+           store_init(&d->sbuf, "trainium-sbuf", NULL,
                       (uint64_t)d->gen->num_cores * TRN_TPB_SBUF_SIZE, errp);
 }
 
@@ -91,6 +107,10 @@ void trn_hbm_exit(TrnDevice *d)
 
     for (i = 0; i < TRN_MAX_STACKS; i++) {
         store_exit(&d->hbm[i]);
+    }
+    if (d->hbm_range) {
+        munmap(d->hbm_range, d->hbm_size);
+        d->hbm_range = NULL;
     }
     store_exit(&d->preproc);
     store_exit(&d->sbuf);

@@ -50,20 +50,18 @@ static void bar4_layout(TrnDevice *d, uint64_t size)
 
 void trn_rebar_init_window(TrnDevice *d)
 {
-    uint64_t most = bar4_max(d) / d->gen->num_stacks;
+    uint64_t pitch = d->bar4_size / d->gen->num_stacks;
     Object *owner = OBJECT(d);
     unsigned i;
 
-    memory_region_init(&d->bar4, owner, "trainium-hbm", d->bar4_size);
+    memory_region_init(&d->bar4, owner, "trainium-bar4", d->bar4_size);
+    /* By pointer: not among the blocks that migrate page by page. */
+    memory_region_init_ram_ptr(&d->hbm_ram, owner, "trainium-hbm", d->hbm_size,
+                               d->hbm_range);
     for (i = 0; i < d->gen->num_stacks; i++) {
-        g_autofree char *name = g_strdup_printf("trainium-hbm%u", i);
-        uint64_t pitch = d->bar4_size / d->gen->num_stacks;
-
-        /* By pointer: not among the blocks that migrate page by page. */
-        memory_region_init_ram_ptr(&d->hbm_ram[i], owner, name,
-                                   MIN(most, d->stack_size), d->hbm[i].ptr);
         memory_region_init_alias(&d->hbm_window[i], owner,
-                                 "trainium-hbm-window", &d->hbm_ram[i], 0,
+                                 "trainium-hbm-window", &d->hbm_ram,
+                                 i * d->stack_size,
                                  MIN(pitch, d->stack_size));
         memory_region_add_subregion(&d->bar4, i * pitch, &d->hbm_window[i]);
     }

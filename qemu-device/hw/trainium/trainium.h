@@ -70,6 +70,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(TrnFabric, NEURON_FABRIC)
 typedef struct TrnStore {
     uint8_t *ptr;
     uint64_t size;
+    bool placed;                /* in a range that is not its own */
     int fd;
     unsigned long *dense;       /* bit per 2 MiB: may hold data */
 } TrnStore;
@@ -231,9 +232,10 @@ struct TrnDevice {
     const TrnPlace *place_hit;  /* the last one found */
 
     MemoryRegion bar0, bar2, bar4;
-    MemoryRegion hbm_ram[TRN_MAX_STACKS];       /* what BAR4 can show */
-    MemoryRegion hbm_window[TRN_MAX_STACKS];    /* ... and does show */
+    MemoryRegion hbm_ram, sbuf_ram;             /* all stacks, all cores */
+    MemoryRegion hbm_window[TRN_MAX_STACKS];    /* what BAR4 shows of a stack */
     TrnStore hbm[TRN_MAX_STACKS];
+    uint8_t *hbm_range;         /* where they are, one behind the other */
     TrnStore preproc;           /* of all engine groups, one after the other */
     TrnStore sbuf;              /* of all cores */
     uint64_t stack_size;        /* bytes a stack, after the properties */
