@@ -320,16 +320,21 @@ TEST_F(fabric, all_bytes_are_counted)
 
 TEST_F(fabric, threshold)
 {
+	struct drm_trainium_fabric_peer path = { .chip = self->fb.chip };
 	struct trn_bo there;
 	struct drm_trainium_event event;
 	struct drm_trainium_fabric_port port;
-	__u32 p = trn_port_up(&self->fa), peer;
 	int events, i;
+	__u32 p, peer;
 
 	events = trn_events_open(self->a, 1ull << TRAINIUM_EVENT_COUNTER);
 	ASSERT_LE(0, events);
 	ASSERT_EQ(0, trn_hbm_new(self->b, TRAINIUM_STACK_ANY, SIZE, &there));
 	ASSERT_EQ(0, share(self, there.handle, &peer));
+	/* One that is on the way, in whatever fabric */
+	ASSERT_EQ(0, trn_ioctl(self->a, DRM_IOCTL_TRAINIUM_FABRIC_PEER, &path));
+	ASSERT_NE(0, path.ports);
+	p = __builtin_ctzll(path.ports);
 	ASSERT_EQ(0, trn_port(self->a, p, &port));
 	ASSERT_EQ(0, trn_port_threshold(self->a, p, TRAINIUM_PORT_TX_BYTES,
 					port.counters[TRAINIUM_PORT_TX_BYTES] + 1000));
