@@ -107,6 +107,7 @@ TEST_F_TIMEOUT(mesh, every_pair, 240)
 {
 	__u64 tx[2], rx[2];
 	unsigned int i, j;
+	bool counted;
 	struct trn_bo back;
 	__u32 peer;
 	int fd;
@@ -119,12 +120,14 @@ TEST_F_TIMEOUT(mesh, every_pair, 240)
 			ASSERT_EQ(0, trn_import(self->fd[i], fd, &peer)) {
 				TH_LOG("from chip %u to chip %u", self->f[i].chip, self->f[j].chip);
 			}
-			if (i == self->num - 1 || (j == self->num - 1 && i == self->num - 2))
+			/* All ports of all chips are many: once is enough. */
+			counted = j == 0 && i == self->num - 1;
+			if (counted)
 				ASSERT_EQ(0, traffic(self, &tx[0], &rx[0]));
 			ASSERT_EQ(0, trn_fill(self->fd[i], self->queue[i], peer, i * PLACE, PLACE,
 					      0x1000 + i, 4));
 			/* What chips send, chips receive, be it to forward it. */
-			if (i == self->num - 1 || (j == self->num - 1 && i == self->num - 2)) {
+			if (counted) {
 				ASSERT_EQ(0, traffic(self, &tx[1], &rx[1]));
 				EXPECT_EQ(tx[1] - tx[0], rx[1] - rx[0]);
 				EXPECT_EQ(0, (tx[1] - tx[0]) % PLACE);
