@@ -193,17 +193,16 @@ static void trn_partition_changed(struct trn_fabric *f)
 		return;
 	f->partition = partition;
 	trn_event_post(f->tdev, NULL, &event);
-	sysfs_notify(&f->tdev->pdev->dev.kobj, "fabric", "partition");
 }
 
-/* Return: groups have broken. */
-static bool trn_fabric_look(struct trn_fabric *f)
+/* Return: TRN_FAB_EVENT_*, what has changed. */
+static u32 trn_fabric_look(struct trn_fabric *f)
 {
 	u32 what = trn_fabric_read(f, TRN_FAB_EVENT), port;
 	u64 ports;
 
 	if (what == ~0u || !what)
-		return false;
+		return 0;
 	/* Cleared before it is looked at: what comes meanwhile is found again. */
 	trn_fabric_write(f, TRN_FAB_EVENT, what);
 	if (what & TRN_FAB_EVENT_PORT) {
@@ -217,7 +216,7 @@ static bool trn_fabric_look(struct trn_fabric *f)
 		trn_partition_changed(f);
 	if (what & (TRN_FAB_EVENT_PORT | TRN_FAB_EVENT_PARTITION))
 		trn_fabric_changed(f);
-	return what & TRN_FAB_EVENT_GROUP;
+	return what;
 }
 
 /* Outside of trn_fabric.lock: groups come before it. */
@@ -242,18 +241,22 @@ static void trn_fabric_work(struct work_struct *work)
 {
 	struct trn_fabric *f = container_of(work, struct trn_fabric, work.work);
 	struct trn_device *tdev = f->tdev;
-	bool poll, broken;
+	bool poll;
+	u32 what;
 	int idx;
 
 	if (trn_fabric_hold(tdev, &idx))
 		return;
-	broken = trn_fabric_look(f);
+	what = trn_fabric_look(f);
 	if (f->num_thresholds)
 		trn_port_check_thresholds(f);
 	poll = !tdev->num_vectors || f->num_thresholds;
 	trn_fabric_release(tdev, idx);
 
-	if (broken)
+	/* Outside of all locks: memory is allocated under that of sysfs. */
+	if (what & TRN_FAB_EVENT_PARTITION)
+		sysfs_notify(&tdev->pdev->dev.kobj, "fabric", "partition");
+	if (what & TRN_FAB_EVENT_GROUP)
 		trn_fabric_broken(f);
 	if (poll)
 		schedule_delayed_work(&f->work, TRN_FABRIC_POLL);
