@@ -16,7 +16,6 @@
 #include "trainium_device.h"
 
 struct trn_bo;
-struct trn_path;
 
 #define TRN_FABRIC_MAX_CHIPS	(TRN_FABRIC_ID_MASK + 1)
 

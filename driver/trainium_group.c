@@ -117,9 +117,7 @@ static int trn_group_do(struct trn_device *tdev, struct trn_group_cmd *c)
 	trn_device_lock(tdev);
 	mutex_lock(&tdev->fabric->lock);
 	ret = trn_group_do_locked(tdev->fabric, c);
-	mutex_unlock(&tdev->fabric->lock);
-	up_read(&tdev->reset_lock);
-	drm_dev_exit(idx);
+	trn_fabric_release(tdev, idx);
 	return ret;
 }
 
