@@ -292,7 +292,7 @@ static int trn_port_wait(struct trn_device *tdev, struct drm_trainium_fabric_ctl
 		args->reason = state >> TRN_PORT_REASON_SHIFT & 0xff;
 		if (!args->deadline_ns || trn_port_at_rest(args->state))
 			return 0;
-		if (ktime_get_ns() >= args->deadline_ns)
+		if ((s64)ktime_get_ns() >= args->deadline_ns)
 			return -ETIME;
 		if (msleep_interruptible(TRN_PORT_WAIT_MS))
 			return -EINTR;

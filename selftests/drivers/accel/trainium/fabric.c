@@ -207,6 +207,19 @@ TEST_F(fabric, train_and_reset)
 	EXPECT_LT(before.changed_ns, after.changed_ns);
 }
 
+/* A port takes some time to train, and the deadline has passed long ago. */
+TEST_F(fabric, deadline_long_ago)
+{
+	struct drm_trainium_fabric_ctl ctl = {
+		.op = TRAINIUM_FABRIC_RESET, .port = trn_port_up(&self->fa), .deadline_ns = -1,
+	};
+	__u32 state;
+
+	EXPECT_EQ(-ETIME, trn_ioctl(self->a, DRM_IOCTL_TRAINIUM_FABRIC_CTL, &ctl));
+	ASSERT_EQ(0, trn_port_settle(self->a, ctl.port, TRAINIUM_FABRIC_ENABLE, 0, &state));
+	EXPECT_EQ(TRAINIUM_PORT_UP, state);
+}
+
 TEST_F(fabric, fewer_lanes)
 {
 	__u32 p = trn_port_up(&self->fa), state;
