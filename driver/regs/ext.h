@@ -22,6 +22,7 @@
 #define  TRN_EXT_FEAT_FAULT		(1u << 3)
 #define  TRN_EXT_FEAT_SENSORS		(1u << 4)
 #define  TRN_EXT_FEAT_TIME		(1u << 5)	/* TRN_SDMA_TIME_LO of engines */
+#define  TRN_EXT_FEAT_SEMAPHORE	(1u << 6)	/* TRN_META_OP_TYPE_SEMAPHORE */
 /* 15:0 engines, 23:16 stacks, 31:24 cores */
 #define TRN_EXT_SHAPE			0x000cu
 #define TRN_EXT_HBM_SIZE_LO		0x0010u		/* bytes of each stack */

@@ -47,6 +47,20 @@
  */
 #define  TRN_META_OP_TYPE_REDUCE	1u
 #define  TRN_META_OP_TYPE_ACCUMULATE	2u
+/*
+ * Own definition, announced by TRN_EXT_FEAT_SEMAPHORE: a semaphore is a signed
+ * 64-bit word in memory, aligned to its size, and the destination of a packet
+ * of 8 bytes; the source holds the operand. ADD and SET may go through the
+ * fabric's unicast and multicast apertures, and each is one atomic access; WAIT and
+ * TAKE want a word in the chip's own HBM or in host memory. A queue whose
+ * packet waits stays where it is, other queues of the engine go on, and a
+ * reset of the queue ends it.
+ */
+#define  TRN_META_OP_TYPE_SEMAPHORE	3u
+#define  TRN_META_OP_SEM_ADD		0u	/* word += operand */
+#define  TRN_META_OP_SEM_SET		1u	/* word = operand */
+#define  TRN_META_OP_SEM_WAIT		2u	/* until word >= operand */
+#define  TRN_META_OP_SEM_TAKE		3u	/* the same, then word -= operand */
 #define  TRN_META_OP_SUM		0u
 #define  TRN_META_OP_MIN		1u
 #define  TRN_META_OP_MAX		2u

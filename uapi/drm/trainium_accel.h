@@ -108,6 +108,7 @@ struct drm_trainium_query {
 #define TRAINIUM_FEATURE_EVENTS		(1ull << 7)	/* DRM_IOCTL_TRAINIUM_EVENTS */
 #define TRAINIUM_FEATURE_P2P		(1ull << 8)	/* 1.2: HBM to other devices */
 #define TRAINIUM_FEATURE_TIMESTAMP	(1ull << 9)	/* TRAINIUM_OP_TIMESTAMP */
+#define TRAINIUM_FEATURE_SEMAPHORE	(1ull << 10)	/* TRAINIUM_OP_SIGNAL, _WAIT */
 
 /**
  * struct drm_trainium_query_device - identity and shape
@@ -486,7 +487,9 @@ enum drm_trainium_queue_class {
 	TRAINIUM_QUEUE_FENCED = 0,
 	/**
 	 * @TRAINIUM_QUEUE_USER: work that may wait for user space. Announced
-	 * by TRAINIUM_FEATURE_QUEUE_USER; -EOPNOTSUPP without it.
+	 * by TRAINIUM_FEATURE_QUEUE_USER; -EOPNOTSUPP without it. Completion
+	 * is a number in memory and an eventfd, never a fence: since 1.4, see
+	 * struct drm_trainium_completion.
 	 */
 	TRAINIUM_QUEUE_USER = 1,
 	/** @TRAINIUM_QUEUE_LIST: a command list, as TRAINIUM_QUERY_QUEUE shows it */
@@ -502,11 +505,43 @@ enum drm_trainium_queue_class {
 #define TRAINIUM_PRIORITY_NORMAL	0
 #define TRAINIUM_PRIORITY_HIGH		1
 
+/** The device writes no more: jobs were lost, or failed. See TRAINIUM_QUERY_QUEUE */
+#define TRAINIUM_COMPLETION_ENDED	(~0ull)
+
+/** @eventfd of struct drm_trainium_completion is one, and not just 0 */
+#define TRAINIUM_COMPLETION_EVENTFD	(1u << 0)
+
+/**
+ * struct drm_trainium_completion - how a user queue or list tells what it has done
+ *
+ * The device writes the seqno of each job that has ended to 8 bytes of host
+ * memory (TRAINIUM_BO_HOST or _USERPTR) or HBM, and the driver signals the
+ * eventfd, once for any number of them. When jobs were lost, by an error, a
+ * reset of the device or by the end of the queue, the driver writes
+ * TRAINIUM_COMPLETION_ENDED there, where the CPU can reach it, and signals too.
+ */
+struct drm_trainium_completion {
+	/** @handle: buffer, kept until the queue has ended; 0: none */
+	__u32 handle;
+	/** @flags: TRAINIUM_COMPLETION_* */
+	__u32 flags;
+	/** @offset: bytes, a multiple of 8 */
+	__u64 offset;
+	/** @eventfd: file descriptor, or 0 */
+	__s32 eventfd;
+	/** @pad: zero */
+	__u32 pad;
+};
+
 /**
  * struct drm_trainium_queue_create - create a DMA queue
  *
  * A queue owns one hardware ring on each engine it uses. Jobs of a queue run
  * in the order of their submission.
+ *
+ * A user queue (since 1.4) uses one engine. Its submits have no syncs; no time
+ * limit holds for its jobs, and destroying it ends what still runs by a reset
+ * of its rings, whatever it waits for.
  */
 struct drm_trainium_queue_create {
 	/** @queue_class: enum drm_trainium_queue_class */
@@ -521,6 +556,8 @@ struct drm_trainium_queue_create {
 	__s32 priority;
 	/** @queue: out: id, never 0 */
 	__u32 queue;
+	/** @completion: of a user queue; zero for others. Since 1.4 */
+	struct drm_trainium_completion completion;
 };
 
 /**
@@ -574,6 +611,20 @@ enum drm_trainium_op_type {
 	 * it fails with -ECANCELED. Since 1.3.
 	 */
 	TRAINIUM_OP_ACCUMULATE = 5,
+	/**
+	 * @TRAINIUM_OP_SIGNAL: adds @pattern to the semaphore at @dst, a signed
+	 * 64-bit number at a multiple of 8 bytes, after all ops before it have
+	 * ended, in one atomic access. @dst may be a buffer of a peer, or of
+	 * a group: then to those of all members. @size and @pattern_size are 8.
+	 * Since 1.4, with TRAINIUM_FEATURE_SEMAPHORE; -EOPNOTSUPP without.
+	 */
+	TRAINIUM_OP_SIGNAL = 6,
+	/**
+	 * @TRAINIUM_OP_WAIT: ops after it start when the semaphore at @dst, in
+	 * HBM of the chip or host memory, is at least @pattern. User queues
+	 * and lists only. Otherwise as TRAINIUM_OP_SIGNAL.
+	 */
+	TRAINIUM_OP_WAIT = 7,
 };
 
 /**
@@ -581,6 +632,11 @@ enum drm_trainium_op_type {
  * all ops before it in the same submit have ended.
  */
 #define TRAINIUM_OP_F_BARRIER	(1u << 0)
+
+/** SIGNAL: store @pattern instead of adding it */
+#define TRAINIUM_OP_F_SET	(1u << 1)
+/** WAIT: subtract @pattern when the wait is over, as part of the same access */
+#define TRAINIUM_OP_F_TAKE	(1u << 2)
 
 /**
  * How REDUCE and ACCUMULATE combine elements: TRAINIUM_COMBINE_* and
@@ -724,6 +780,9 @@ struct drm_trainium_submit {
 	__u32 pad;
 };
 
+/** The list completes as a user queue does, and may hold TRAINIUM_OP_WAIT. Since 1.4 */
+#define TRAINIUM_LIST_F_USER	(1u << 0)
+
 /**
  * struct drm_trainium_list_create - create a command list (since 1.2)
  *
@@ -747,7 +806,7 @@ struct drm_trainium_list_create {
 	__u32 op_stride;
 	/** @stack: prefer an engine near this HBM stack, or TRAINIUM_STACK_ANY */
 	__u32 stack;
-	/** @flags: zero */
+	/** @flags: TRAINIUM_LIST_F_* */
 	__u32 flags;
 	/** @priority: TRAINIUM_PRIORITY_* */
 	__s32 priority;
@@ -757,6 +816,8 @@ struct drm_trainium_list_create {
 	__u32 list;
 	/** @descs: out: descriptors of a submit */
 	__u32 descs;
+	/** @completion: of a list with TRAINIUM_LIST_F_USER, else zero. Since 1.4 */
+	struct drm_trainium_completion completion;
 };
 
 /*
