@@ -17,7 +17,7 @@
 
 #include "kselftest_harness.h"
 
-#define SIZE		(1u << 20)
+#define SIZE		0x100000u
 #define SECOND		1000000000ll
 
 static int call(int fd, unsigned long request, void *arg)
@@ -123,8 +123,7 @@ TEST_F(first_version, copy)
 	ASSERT_EQ(0, buffer(self->fd, TRAINIUM_BO_HOST, &out));
 	from = map(self->fd, in);
 	to = map(self->fd, out);
-	ASSERT_TRUE(from != NULL);
-	ASSERT_TRUE(to != NULL);
+	ASSERT_TRUE(from && to);
 	for (i = 0; i < SIZE / 4; i++)
 		from[i] = i * 2654435761u;
 	memset(ops, 0, sizeof(ops));
@@ -164,7 +163,7 @@ TEST_F(first_version, refusals)
 	op.type = 1000;
 	EXPECT_EQ(-EINVAL, call(self->fd, DRM_IOCTL_TRAINIUM_SUBMIT, &submit));
 	op.type = TRAINIUM_OP_COPY;
-	op.flags = 1u << 31;
+	op.flags = 0x80000000;
 	EXPECT_EQ(-EINVAL, call(self->fd, DRM_IOCTL_TRAINIUM_SUBMIT, &submit));
 	submit.queue = ~0u;
 	EXPECT_EQ(-ENOENT, call(self->fd, DRM_IOCTL_TRAINIUM_SUBMIT, &submit));
