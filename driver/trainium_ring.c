@@ -140,8 +140,9 @@ static struct trn_ring *trn_ring_alloc(struct trn_device *tdev, u32 slots)
 	ring->mem_size = done + L1_CACHE_BYTES;
 
 	ring->marker_end = kcalloc(slots, sizeof(*ring->marker_end), GFP_KERNEL);
+	/* Large, and wanted by a user who is told: no reason for a splat. */
 	ring->mem = dma_alloc_coherent(tdev->drm.dev, ring->mem_size,
-				       &ring->mem_dma, GFP_KERNEL);
+				       &ring->mem_dma, GFP_KERNEL | __GFP_NOWARN);
 	if (!ring->marker_end || !ring->mem) {
 		trn_ring_free(tdev, ring);
 		return NULL;

@@ -332,6 +332,65 @@ static uint64_t irq_start(TqChip *c)
     return msg;
 }
 
+/* Lies are a matter of the seed, and end when they are told to. */
+static void test_hostile(void)
+{
+    uint32_t told[2][32];
+    unsigned i, n, lies = 0;
+    TqChip c;
+
+    tq_start(&c, NULL);
+    for (n = 0; n < 2; n++) {
+        tq_set(&c, "hostile", "'7:1000000'");
+        expect_text(&c, "hostile", "7:1000000");
+        for (i = 0; i < ARRAY_SIZE(told[n]); i++) {
+            told[n][i] = i % 2 ? tq_ereg(&c, 8, 0x200) : tq_xread(&c, 0);
+            lies += told[n][i] != (i % 2 ? 0x1111 : 0x584e5254);
+        }
+    }
+    g_assert_cmpint(memcmp(told[0], told[1], sizeof(told[0])), ==, 0);
+    g_assert_cmpuint(lies, >, ARRAY_SIZE(told[0]));
+    tq_set(&c, "hostile", "'8:1000000'");
+    for (i = n = 0; i < ARRAY_SIZE(told[0]); i++) {
+        n += told[0][i] != (i % 2 ? tq_ereg(&c, 8, 0x200) :
+                            tq_xread(&c, 0));
+    }
+    g_assert_cmpuint(n, >, 0);
+
+    tq_set(&c, "hostile", "''");
+    expect_text(&c, "hostile", "");
+    for (i = 0; i < 100; i++) {
+        g_assert_cmphex(tq_ereg(&c, 8, 0x200), ==, 0x1111);
+        g_assert_cmphex(tq_xread(&c, 0), ==, 0x584e5254);
+    }
+    tq_stop(&c);
+}
+
+/* A wrong byte somewhere in what DMA has written */
+static void test_hostile_dma(void)
+{
+    uint64_t from, to;
+    unsigned i, wrong = 0;
+    TqQueue q;
+    TqChip c;
+
+    tq_start(&c, NULL);
+    tq_init_engine(&c, 3);
+    tq_init_queue(&q, &c, 3, 0, 64);
+    from = tq_alloc(&c, 256, 4);
+    to = tq_alloc(&c, 256, 4);
+    qtest_memset(c.qts, from, 0x5a, 256);
+    tq_set(&c, "hostile", "'1:1000000'");
+    tq_pair(&q, TQ_HOST | to, TQ_HOST | from, 256, 0, 0, 0);
+    tq_kick(&q);
+    tq_settle(&c);
+    for (i = 0; i < 256; i++) {
+        wrong += qtest_readb(c.qts, to + i) != 0x5a;
+    }
+    g_assert_cmpuint(wrong, ==, 1);
+    tq_stop(&c);
+}
+
 static void test_irq_lose(void)
 {
     uint64_t msg, area;
@@ -610,6 +669,8 @@ int main(int argc, char **argv)
     qtest_add_data_func("/trainium/fault/stuck/device",
                         (void *)RESET_DEVICE, test_stuck);
     qtest_add_func("/trainium/fault/registers", test_registers);
+    qtest_add_func("/trainium/fault/hostile", test_hostile);
+    qtest_add_func("/trainium/fault/hostile-dma", test_hostile_dma);
     qtest_add_func("/trainium/fault/irq-lose", test_irq_lose);
     qtest_add_func("/trainium/fault/irq-storm", test_irq_storm);
     qtest_add_func("/trainium/fault/ecc", test_ecc);

@@ -287,6 +287,9 @@ static uint64_t bar0_read(void *opaque, hwaddr offset, unsigned size)
     } else {
         bar0_unmapped(d, offset, false);
     }
+    if (unlikely(d->hostile)) {
+        value = trn_hostile_value(d, value);
+    }
     trace_trn_bar0_read(d->routing_id, offset, value);
     return value;
 }

@@ -22,13 +22,8 @@ static uint32_t ext_features(TrnDevice *d)
            (trn_fault_has_window(d) ? TRN_EXT_FEAT_FAULT : 0);
 }
 
-static uint64_t ext_read(void *opaque, hwaddr offset, unsigned size)
+static uint32_t ext_register(TrnDevice *d, hwaddr offset)
 {
-    TrnDevice *d = opaque;
-
-    if (d->gone) {
-        return UINT32_MAX;
-    }
     if (offset >= TRN_EXT_ROUTE && offset < ROUTE_END) {
         return d->route[(offset - TRN_EXT_ROUTE) / 4];
     }
@@ -67,6 +62,18 @@ static uint64_t ext_read(void *opaque, hwaddr offset, unsigned size)
     default:
         return 0;
     }
+}
+
+static uint64_t ext_read(void *opaque, hwaddr offset, unsigned size)
+{
+    TrnDevice *d = opaque;
+    uint32_t value;
+
+    if (d->gone) {
+        return UINT32_MAX;
+    }
+    value = ext_register(d, offset);
+    return likely(!d->hostile) ? value : trn_hostile_value(d, value);
 }
 
 static void ext_write(void *opaque, hwaddr offset, uint64_t value,
@@ -133,6 +140,9 @@ void trn_ext_event(TrnDevice *d, unsigned engine, unsigned slot)
 
     if (!d->ext || d->gone) {
         return;
+    }
+    if (unlikely(d->hostile)) {
+        trn_hostile_event(d, &engine, &slot);
     }
     vector = d->route[engine * TRN_EXT_ROUTE_SLOTS + slot];
     if (vector == TRN_EXT_ROUTE_NONE) {

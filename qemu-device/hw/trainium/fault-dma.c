@@ -76,11 +76,12 @@ static bool in_order(TrnDevice *d, Error **errp)
 
 /* --- DMA --- */
 
-static void dma_update(TrnFault *f)
+void trn_fault_dma_update(TrnFault *f)
 {
     unsigned i;
 
-    f->dev->fault_dma = f->num_cells[0] || f->num_cells[1];
+    f->dev->fault_dma = f->num_cells[0] || f->num_cells[1] ||
+                        f->hostile.rate;
     for (i = 0; i < NUM_DMA; i++) {
         f->dev->fault_dma |= f->packet[i].left;
     }
@@ -127,7 +128,7 @@ static void dma_set(Object *obj, Visitor *v, const char *name, void *opaque,
         return;
     }
     d->fault->packet[dma_prop(name)] = t;
-    dma_update(d->fault);
+    trn_fault_dma_update(d->fault);
 }
 
 /* Counts the packet; true when it is the one. */
@@ -229,6 +230,9 @@ TrnFaultDma trn_fault_packet(TrnEngine *e, unsigned q, TrnPacket *p)
     if (trigger_hit(&f->packet[DMA_CORRUPT], e, q) && p->num_segs) {
         res = MAX(res, TRN_FAULT_CORRUPT);
     }
+    if (f->hostile.rate && p->num_segs && trn_hostile_now(e->dev)) {
+        res = MAX(res, TRN_FAULT_CORRUPT);
+    }
     if (trigger_hit(&f->packet[DMA_EARLY], e, q) && p->num_segs) {
         late_take(f, p);
         p->num_segs = 0;
@@ -245,7 +249,7 @@ TrnFaultDma trn_fault_packet(TrnEngine *e, unsigned q, TrnPacket *p)
         trn_packet_fault(p, TRN_M2S);
         res = TRN_FAULT_ABORT;
     }
-    dma_update(f);
+    trn_fault_dma_update(f);
     if (res != TRN_FAULT_NONE) {
         trace_trn_fault_packet(e->dev->routing_id, e->id, q, res);
     }
@@ -254,11 +258,19 @@ TrnFaultDma trn_fault_packet(TrnEngine *e, unsigned q, TrnPacket *p)
 
 void trn_fault_corrupt(TrnEngine *e, const TrnPacket *p)
 {
-    uint8_t byte;
+    uint64_t at;
+    uint8_t byte, bits = 0x40;
 
-    if (p->num_segs && trn_axi_read(e->dev, p->seg[0].dst, &byte, 1)) {
-        byte ^= 0x40;
-        trn_axi_write(e->dev, p->seg[0].dst, &byte, 1);
+    if (!p->num_segs) {
+        return;
+    }
+    at = p->seg[0].dst;
+    if (e->dev->hostile) {
+        trn_hostile_byte(e->dev, p->seg[0].len, &at, &bits);
+    }
+    if (trn_axi_read(e->dev, at, &byte, 1)) {
+        byte ^= bits;
+        trn_axi_write(e->dev, at, &byte, 1);
     }
 }
 
@@ -305,7 +317,7 @@ static void ecc_set(Object *obj, Visitor *v, const char *name, void *opaque,
     }
     memcpy(f->cell[kind], cell, n * sizeof(cell[0]));
     f->num_cells[kind] = n;
-    dma_update(f);
+    trn_fault_dma_update(f);
 }
 
 /* --- engines that hang --- */

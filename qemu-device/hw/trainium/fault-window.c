@@ -15,7 +15,7 @@ static const char *const own_names[] = {
     "dma-abort", "dma-corrupt", "dma-lost", "dma-early", "ecc-correctable",
     "ecc-uncorrectable", "engine-stuck", "regs-deadbeef", "regs-ones",
     "irq-lose", "irq-storm", "surprise-removal", "aer", "fw-override",
-    "fabric-faults", "fabric-partitions",
+    "fabric-faults", "fabric-partitions", "hostile",
 };
 
 static bool window_may_set(const char *name)

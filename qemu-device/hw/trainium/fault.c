@@ -399,5 +399,6 @@ void trn_fault_class_init(ObjectClass *oc)
     object_class_property_set_description(oc, "aer",
         "fault: reports a PCIe error: correctable, non-fatal or fatal");
     trn_fault_dma_class_init(oc);
+    trn_fault_hostile_class_init(oc);
     trn_fault_window_class_init(oc);
 }

@@ -51,6 +51,11 @@ struct TrnFault {
     uint64_t cell[2][TRN_FAULT_MAX_CELLS];  /* corrected, uncorrected: AXI */
     unsigned num_cells[2];
 
+    struct {
+        unsigned seed, rate;    /* rate 0: off */
+        uint64_t state;
+    } hostile;                  /* fault-hostile.c */
+
     /* fault.c */
     TrnFaultRegs deadbeef, ones;
     uint32_t irq_lose, irq_storm;
@@ -79,6 +84,8 @@ void trn_fault_dma_init(TrnFault *f);
 void trn_fault_dma_stop(TrnFault *f);
 void trn_fault_dma_finalize(TrnFault *f);
 void trn_fault_dma_class_init(ObjectClass *oc);
+void trn_fault_dma_update(TrnFault *f);
+void trn_fault_hostile_class_init(ObjectClass *oc);
 bool trn_fault_window_init(TrnFault *f, Error **errp);
 void trn_fault_window_exit(TrnFault *f);
 void trn_fault_window_class_init(ObjectClass *oc);
@@ -93,6 +100,13 @@ void trn_fault_cure(TrnEngine *e, TrnFaultCure level);
 
 /* axi.c; asked only while TrnDevice.fault_window. True: @value is read */
 bool trn_fault_window(TrnDevice *d, const TrnTarget *t, uint32_t *value);
+
+/* Asked only while TrnDevice.hostile: is it time to lie, and how */
+bool trn_hostile_now(TrnDevice *d);
+uint32_t trn_hostile_value(TrnDevice *d, uint32_t value);
+void trn_hostile_event(TrnDevice *d, unsigned *engine, unsigned *slot);
+/* Of @len bytes at @at, the place of one and what is wrong in it */
+void trn_hostile_byte(TrnDevice *d, uint64_t len, uint64_t *at, uint8_t *bits);
 
 /* ext.c: the message of this event does not arrive */
 bool trn_fault_irq_lost(TrnDevice *d);

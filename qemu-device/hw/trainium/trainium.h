@@ -260,6 +260,7 @@ struct TrnDevice {
     TrnFault *fault;
     bool fault_dma;             /* packets have to be asked about */
     bool fault_window;          /* registers have to be */
+    bool hostile;               /* what is read may be wrong */
     bool gone;                  /* removed, on demand (fault.c) or in fact */
 
     TrnFabNode *fab;            /* place in the fabric; NULL: none */

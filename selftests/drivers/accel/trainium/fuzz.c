@@ -553,7 +553,7 @@ static void tame(const struct call *c, void *arg)
 		if (m->kind == DEADLINE && (__s64)get(arg, m) > trn_now() + 3 * TRN_MSEC)
 			set(arg, m, trn_now() + TRN_MSEC);
 		if (m->kind == COUNT && !strncmp(c->name, "SYNCOBJ", 7))
-			set(arg, m, get(arg, m) & 0xffff);
+			set(arg, m, get(arg, m) & 0xfff);
 	}
 }
 

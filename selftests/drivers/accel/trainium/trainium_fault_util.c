@@ -101,7 +101,7 @@ void trn_no_faults(const char *bdf)
 		"ecc-correctable=", "ecc-uncorrectable=", "regs-deadbeef=", "regs-ones=",
 		"irq-lose=0", "irq-storm=0", "fw-dead=off", "fw-not-ready=off",
 		"fw-ignore-reset=off", "fw-override=", "fw-boot-ms=20", "fw-reset-ms=30",
-		"fw-core-reset-ms=5",
+		"fw-core-reset-ms=5", "hostile=",
 	};
 	unsigned int i;
 
