@@ -10,10 +10,13 @@
  */
 #include <drm.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "kselftest_harness.h"
 #include "trainium_util.h"
@@ -662,6 +665,20 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* Pinned memory is limited for all, also for who has privileges. */
+static int limit_memory(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct rlimit limit = { TRN_MIB(64), TRN_MIB(64) };
+	struct __user_cap_data_struct data[2];
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || syscall(SYS_capget, &header, data))
+		return -errno;
+	data[0].effective &= ~(1u << CAP_IPC_LOCK);
+	data[0].permitted &= ~(1u << CAP_IPC_LOCK);
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
 /* Returns 0, or 1 after it has said what went wrong. */
 static int process(unsigned int number, __u64 seed, unsigned int count)
 {
@@ -678,7 +695,7 @@ static int process(unsigned int number, __u64 seed, unsigned int count)
 	for (i = 0; i < POOL; i++)
 		shared.file[i] = -1;
 	/* All but the first have no privileges. */
-	if (number && trn_become_user())
+	if (limit_memory() || (number && trn_become_user()))
 		return 1;
 	for (i = 0; i < THREADS; i++) {
 		w[i].shared = &shared;
