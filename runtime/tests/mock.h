@@ -100,6 +100,8 @@ extern struct mock mock;
 int mock_setup(void **state);
 /* Fails when a file, buffer, queue, syncobj or mapping is left. */
 int mock_teardown(void **state);
+/* Only the fake sysfs and the nodes. */
+void mock_remove_files(void);
 
 /* Runs so many of the jobs that are held; all for ~0u. */
 void mock_run(unsigned int count);

@@ -16,6 +16,8 @@ static struct {
 
 void mock_fabric_query(struct mock_file *file, struct drm_trainium_query_fabric *q)
 {
+	if (!(mock.features & TRAINIUM_FEATURE_FABRIC))
+		return;
 	q->kind = TRAINIUM_FABRIC_NVLINK;
 	q->caps = TRAINIUM_FABRIC_CAP_MULTICAST | TRAINIUM_FABRIC_CAP_REDUCE;
 	memset(q->uuid, 0x5a, sizeof(q->uuid));

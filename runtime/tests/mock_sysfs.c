@@ -112,12 +112,17 @@ int mock_setup(void **state)
 	return 0;
 }
 
+void mock_remove_files(void)
+{
+	nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 int mock_teardown(void **state)
 {
 	(void)state;
 	mock_run(~0u);
 	mock_check_empty();
-	nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	mock_remove_files();
 	return 0;
 }
 

@@ -16,9 +16,8 @@ struct table {
 	size_t cells, room;
 };
 
-static void add(struct table *table, char *text)
+static void add(struct table *table, unsigned int column, char *text)
 {
-	unsigned int column = (unsigned int)(table->cells % table->columns);
 	size_t width = strlen(text);
 
 	if (table->cells == table->room) {
@@ -41,25 +40,35 @@ static char *copy(const char *text)
 	return out;
 }
 
-struct table *table_new(const char *heading, ...)
+struct table *table_begin(void)
 {
 	struct table *table = calloc(1, sizeof(*table));
-	const char *list[MAX_COLUMNS];
-	unsigned int i;
-	va_list args;
 
 	if (!table)
 		tool_die(TOOL_FAILED, "out of memory");
+	return table;
+}
+
+void table_heading(struct table *table, const char *heading)
+{
+	unsigned int column = table->columns;
+
+	if (column == MAX_COLUMNS)
+		return;
+	table->right[column] = heading[0] == '>';
+	table->columns++;
+	add(table, column, copy(heading + table->right[column]));
+}
+
+struct table *table_new(const char *heading, ...)
+{
+	struct table *table = table_begin();
+	va_list args;
+
 	va_start(args, heading);
-	while (heading && table->columns < MAX_COLUMNS) {
-		list[table->columns++] = heading;
-		heading = va_arg(args, const char *);
-	}
+	for (; heading; heading = va_arg(args, const char *))
+		table_heading(table, heading);
 	va_end(args);
-	for (i = 0; i < table->columns; i++) {
-		table->right[i] = list[i][0] == '>';
-		add(table, copy(list[i] + table->right[i]));
-	}
 	return table;
 }
 
@@ -74,7 +83,7 @@ void table_cell(struct table *table, const char *format, ...)
 	va_end(args);
 	if (ret < 0)
 		tool_die(TOOL_FAILED, "out of memory");
-	add(table, text);
+	add(table, (unsigned int)(table->cells % table->columns), text);
 }
 
 static void rule(const struct table *table, FILE *out, int box)

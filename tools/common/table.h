@@ -14,6 +14,9 @@ struct table;
  * starts with '>' makes its column flush right.
  */
 struct table *table_new(const char *heading, ...) __attribute__((sentinel));
+/* The same column by column, before any cell. */
+struct table *table_begin(void);
+void table_heading(struct table *table, const char *heading);
 /* Text of the next cell; rows fill up one after the other. */
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Box of ASCII lines, or plain columns with two spaces between them. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <zlib.h>
 
@@ -55,6 +56,56 @@ void tool_usage_error(void)
 void tool_print_version(void)
 {
 	printf("%s (libneuron %s)\n", tool_name, neuron_version_string());
+}
+
+bool tool_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && (!no || !*no) && term && strcmp(term, "dumb");
+}
+
+const char *tool_paint(enum tool_color color)
+{
+	static const char *const codes[] = { "\033[0m", "\033[31m", "\033[32m", "\033[33m" };
+
+	return tool_color() ? codes[color] : "";
+}
+
+struct neuron_device_entry *tool_devices(unsigned int *count)
+{
+	struct neuron_device_entry *entries = NULL;
+	int found, room = 0;
+
+	/* Devices may come while we look. */
+	while ((found = neuron_enumerate(entries, sizeof(*entries), (uint32_t)room)) > room) {
+		room = found;
+		entries = realloc(entries, (size_t)room * sizeof(*entries));
+		if (!entries)
+			tool_die(TOOL_FAILED, "out of memory");
+	}
+	if (found <= 0)
+		tool_die(TOOL_FAILED, "%s", neuron_last_error());
+	*count = (unsigned int)found;
+	return entries;
+}
+
+struct neuron_device *tool_open(const char *name)
+{
+	struct neuron_device *device;
+
+	if (neuron_device_open_name(name, &device))
+		tool_die(TOOL_FAILED, "%s", neuron_last_error());
+	return device;
+}
+
+struct neuron_device *tool_open_index(unsigned int index)
+{
+	struct neuron_device *device;
+
+	if (neuron_device_open(index, &device))
+		tool_die(TOOL_FAILED, "%s", neuron_last_error());
+	return device;
 }
 
 int tool_finish(int status)

@@ -30,6 +30,21 @@ noreturn void tool_die_neuron(const char *what);
 noreturn void tool_usage_error(void);
 /* --version: name and version, on stdout. */
 void tool_print_version(void);
+/* May standard output have colours? Only a terminal, unless NO_COLOR is set. */
+bool tool_color(void);
+/* The escape sequence, or "" if there may be none; TOOL_PLAIN ends it. */
+enum tool_color { TOOL_PLAIN, TOOL_RED, TOOL_GREEN, TOOL_YELLOW };
+const char *tool_paint(enum tool_color color);
+
+/*
+ * All devices, to be freed; "NAME: sentence of the library" and exit(TOOL_FAILED)
+ * when there is none.
+ */
+struct neuron_device_entry *tool_devices(unsigned int *count);
+/* The device that @name names, or the message and exit(TOOL_FAILED). */
+struct neuron_device *tool_open(const char *name);
+struct neuron_device *tool_open_index(unsigned int index);
+
 /* Ends the program with an error if its output could not be written. */
 int tool_finish(int status);
 

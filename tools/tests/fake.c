@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Puts the simulated driver of the library's tests behind a tool, before its
+ * main() runs. FAKE says what kind of machine it is; words apart from each other
+ * by blanks.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mock.h"
+
+static bool has(const char *word)
+{
+	const char *words = getenv("FAKE");
+
+	return words && strstr(words, word);
+}
+
+static void clean_up(void)
+{
+	mock_remove_files();
+}
+
+__attribute__((constructor))
+static void set_up(void)
+{
+	mock_setup(NULL);
+	atexit(clean_up);
+	mock.path = TRAINIUM_PATH_OK;
+	mock.port_state = TRAINIUM_PORT_UP;
+	if (has("no-device"))
+		mock_remove_devices();
+	if (has("no-module"))
+		mock_load_module(false);
+	if (has("no-permission"))
+		mock.open_error = -EACCES;
+	if (!has("no-fabric"))
+		mock.features |= TRAINIUM_FEATURE_FABRIC;
+	if (has("port-failed")) {
+		mock.port_state = TRAINIUM_PORT_FAILED;
+		mock.port_reason = TRAINIUM_PORT_REASON_NO_PEER;
+	}
+	if (has("path-down"))
+		mock.path = TRAINIUM_PATH_DOWN;
+	if (has("busy"))
+		mock.port_error = -EBUSY;
+}
