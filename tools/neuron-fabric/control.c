@@ -62,7 +62,8 @@ static void warn_of_holders(const struct chip *chip)
 	struct neuron_holder holder = { .size = sizeof(holder) };
 	uint32_t from;
 
-	for (from = 0; !neuron_device_next_holder(chip->device, from, &holder); from = holder.id + 1)
+	for (from = 0; !neuron_device_next_holder(chip->device, from, &holder);
+	     from = holder.id + 1)
 		if (holder.pid && !holder.self && (holder.queues || holder.hbm_bytes))
 			tool_warn("process %d (%s) uses device %u", holder.pid, holder.command,
 				  chip->entry.index);
@@ -84,8 +85,8 @@ static unsigned int would_cut(const struct chip *chip, uint64_t ports)
 		if (!path.ports || path.ports & ~ports)
 			continue;
 		if (!count++)
-			fprintf(stderr, "%s: device %u (chip %u) would be cut off from chip", tool_name,
-				chip->entry.index, chip->info.chip);
+			fprintf(stderr, "%s: device %u (chip %u) would be cut off from chip",
+				tool_name, chip->entry.index, chip->info.chip);
 		fprintf(stderr, "%s %u", count > 1 ? "," : "", peer);
 	}
 	if (count)

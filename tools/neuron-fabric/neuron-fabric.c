@@ -150,9 +150,8 @@ static void find_chips(struct call *call, const char *name)
 	neuron_device_close(named);
 	free(entries);
 	if (!call->num_chips)
-		tool_die(TOOL_FAILED, name ? "device %s has no fabric: nothing joins it to other chips" :
-			 "no device %shas a fabric: nothing joins it to other chips",
-			 name ? name : "");
+		tool_die(TOOL_FAILED, "%s%s has a fabric: nothing joins it to other chips",
+			 name ? "no device named " : "no device", name ? name : "");
 }
 
 static const struct command *find_command(struct call *call, int argc, char **argv)

@@ -124,7 +124,8 @@ static void add_port(struct json_object *row, const struct neuron_port_info *por
 	json_string(row, "kind", NAME_OF(port_kinds, port->kind));
 	json_string(row, "admin", NAME_OF(port_admins, port->admin));
 	json_string(row, "state", neuron_port_state_string(port->state));
-	json_string(row, "reason", neuron_port_reason_string(port->reason));
+	if (port->reason)
+		json_string(row, "reason", neuron_port_reason_string(port->reason));
 	json_uint(row, "lanes", port->lanes);
 	json_uint(row, "max_lanes", port->max_lanes);
 	json_uint(row, "lane_rate", port->rate);
@@ -187,8 +188,10 @@ static struct json_object *counter_rows(const struct call *call, unsigned int fr
 			json_string(row, "state", neuron_port_state_string(port.state));
 			for (c = from; c <= to; c++)
 				json_uint(row, counter_keys[c], port.counters[c]);
-			for (c = NEURON_PORT_MULTICASTS; traffic && c <= NEURON_PORT_REDUCTIONS; c++)
-				json_uint(row, counter_keys[c], port.counters[c]);
+			if (traffic) {
+				json_uint(row, "multicasts", port.counters[NEURON_PORT_MULTICASTS]);
+				json_uint(row, "reductions", port.counters[NEURON_PORT_REDUCTIONS]);
+			}
 			json_uint(row, "epoch", port.epoch);
 			json_uint(row, "snapshot_ns", port.snapshot_ns);
 		}
