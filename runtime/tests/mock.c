@@ -268,6 +268,7 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 		u.device.queues_per_engine = 16;
 		u.device.hbm_size = MOCK_STACKS * MOCK_STACK_SIZE;
 		u.device.reset_count = mock.reset_count;
+		u.device.device_index = file->device;
 		u.device.pci_slot = (uint8_t)(4 + file->device);
 		size = sizeof(u.device);
 		break;

@@ -67,6 +67,8 @@ struct mock {
 	int no_import;
 	uint64_t reset_count;
 	uint64_t event_types;
+	/** @torus: the fabric is one, not NVLink */
+	bool torus;
 	/** @path: status of the way to the other chip */
 	uint32_t path;
 	/** @port_state: of the only port */

@@ -18,7 +18,7 @@ void mock_fabric_query(struct mock_file *file, struct drm_trainium_query_fabric 
 {
 	if (!(mock.features & TRAINIUM_FEATURE_FABRIC))
 		return;
-	q->kind = TRAINIUM_FABRIC_NVLINK;
+	q->kind = mock.torus ? TRAINIUM_FABRIC_NEURONLINK : TRAINIUM_FABRIC_NVLINK;
 	q->caps = TRAINIUM_FABRIC_CAP_MULTICAST | TRAINIUM_FABRIC_CAP_REDUCE;
 	memset(q->uuid, 0x5a, sizeof(q->uuid));
 	q->chip = file->device;
@@ -66,7 +66,7 @@ static int peer(struct mock_file *file, struct drm_trainium_fabric_peer *arg)
 	if (arg->flags & TRAINIUM_PEER_TEST && mock.path == TRAINIUM_PATH_UNTESTED)
 		mock.path = TRAINIUM_PATH_OK;
 	arg->status = mock.path;
-	arg->links = 2;
+	arg->links = mock.torus ? 1 : 2;
 	arg->rate = 1800000;
 	arg->latency_ns = 500;
 	arg->ports = 1;

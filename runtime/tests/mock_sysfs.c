@@ -48,6 +48,8 @@ void mock_add_device(unsigned int accel, const char *pci, const char *driver, bo
 	assert_int_equal(symlink(device, target), 0);
 	snprintf(target, sizeof(target), "%s/numa_node", device);
 	write_file(target, "1\n");
+	snprintf(target, sizeof(target), "%s/local_cpulist", device);
+	write_file(target, "0-3,8\n");
 	snprintf(target, sizeof(target), "%s/bus/pci/drivers/%s", sys_dir, driver);
 	make_dirs(target);
 	snprintf(path, sizeof(path), "%s/driver", device);

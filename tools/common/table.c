@@ -16,9 +16,17 @@ struct table {
 	size_t cells, room;
 };
 
+/* A heading may have two lines. */
+static size_t column_width(const char *text)
+{
+	size_t first = strcspn(text, "\n"), second = text[first] ? strlen(text + first + 1) : 0;
+
+	return first > second ? first : second;
+}
+
 static void add(struct table *table, unsigned int column, char *text)
 {
-	size_t width = strlen(text);
+	size_t width = column_width(text);
 
 	if (table->cells == table->room) {
 		table->room = table->room ? 2 * table->room : 64;
@@ -101,18 +109,26 @@ static void rule(const struct table *table, FILE *out, int box)
 	fputs(box ? "+\n" : "\n", out);
 }
 
-static void row(const struct table *table, FILE *out, int box, char *const *cell)
+/* Line @line of a row, which is 1 for what headings have below. */
+static void row(const struct table *table, FILE *out, int box, char *const *cell, int line)
 {
+	const char *text;
 	unsigned int i;
-	int width;
+	int width, length;
 
 	for (i = 0; i < table->columns; i++) {
 		width = (int)table->width[i];
+		text = cell[i];
+		length = (int)strcspn(text, "\n");
+		if (line) {
+			text += length + (text[length] == '\n');
+			length = (int)strlen(text);
+		}
 		fputs(box ? "| " : i ? "  " : "", out);
 		/* No blanks at the end of a line. */
 		if (!box && !table->right[i] && i == table->columns - 1)
 			width = 0;
-		fprintf(out, table->right[i] ? "%*s" : "%-*s", width, cell[i]);
+		fprintf(out, table->right[i] ? "%*.*s" : "%-*.*s", width, length, text);
 		if (box)
 			fputc(' ', out);
 	}
@@ -121,12 +137,19 @@ static void row(const struct table *table, FILE *out, int box, char *const *cell
 
 void table_print(const struct table *table, FILE *out, int box)
 {
+	bool two_lines = false;
 	size_t at;
 
+	for (at = 0; at < table->columns; at++)
+		two_lines |= !!strchr(table->cell[at], '\n');
+	if (table->cells == table->columns)
+		return;
 	if (box)
 		rule(table, out, box);
 	for (at = 0; at + table->columns <= table->cells; at += table->columns) {
-		row(table, out, box, table->cell + at);
+		row(table, out, box, table->cell + at, 0);
+		if (!at && two_lines)
+			row(table, out, box, table->cell, 1);
 		if (!at)
 			rule(table, out, box);
 	}

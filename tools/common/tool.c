@@ -13,6 +13,7 @@
 #include "tool.h"
 
 const char *tool_name = "?";
+const char *tool_sysfs = "/sys";
 
 __attribute__((format(printf, 1, 0)))
 static void say(const char *format, va_list args)

@@ -20,6 +20,9 @@
 /* Name for messages; set first thing in main(). */
 extern const char *tool_name;
 
+/* "/sys"; only tests change it. */
+extern const char *tool_sysfs;
+
 /* "NAME: message" on stderr. */
 void tool_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, then exit(@status). */

@@ -2,37 +2,15 @@
 /*
  * neuron-ls: the Trainium devices of this machine.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
+#include "json.h"
+#include "ls.h"
 #include "table.h"
-#include "tool.h"
-
-struct process {
-	int32_t pid;
-	char command[NEURON_NAME_SIZE];
-};
-
-/**
- * struct device - what is shown of one device
- */
-struct device {
-	struct neuron_device_entry entry;
-	struct neuron_device_info info;
-	struct neuron_memory_info memory;
-	/** @processes: that hold it, as far as the caller may see them */
-	struct process *processes;
-	unsigned int num_processes;
-	/** @error: why there is nothing but @entry; empty if there is */
-	char error[320];
-};
 
 static void print_usage(void)
 {
@@ -40,88 +18,55 @@ static void print_usage(void)
 	       "\n"
 	       "Lists the Trainium devices of this machine.\n"
 	       "\n"
-	       "  -j, --json     JSON array on standard output (also --json-output)\n"
-	       "  -h, --help     this text\n"
-	       "  -V, --version  version\n"
+	       "  -w, --wide            more columns, and the processes that hold a device\n"
+	       "  -a, --show-all-procs  as --wide, for scripts of others\n"
+	       "  -t, --topology        how the devices are joined: grid of a torus, or matrix\n"
+	       "  -j, --json            JSON array on standard output (also --json-output)\n"
+	       "  -h, --help            this text\n"
+	       "  -V, --version         version\n"
 	       "\n"
 	       "Exit status: 0; 1 no device, or one that could not be asked; 2 wrong usage.\n");
 }
 
-static bool has_process(const struct device *device, int32_t pid)
+static void connected_text(const struct device *device, char *text, size_t size)
 {
 	unsigned int i;
+	size_t n = 0;
 
-	for (i = 0; i < device->num_processes; i++)
-		if (device->processes[i].pid == pid)
-			return true;
-	return false;
+	snprintf(text, size, "-");
+	for (i = 0; i < device->num_connected && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, "%s%u", i ? ", " : "",
+				      device->connected[i]);
+	/* So many that a list says nothing: all of a switched fabric. */
+	if (device->num_connected > 8)
+		snprintf(text, size, "%u devices", device->num_connected);
 }
 
-/* Each process once that has queues or memory. An older driver tells of none. */
-static void ask_holders(struct device *device, struct neuron_device *handle)
+static void core_text(const struct device *device, char *text, size_t size)
 {
-	struct neuron_holder holder = { .size = sizeof(holder) };
-	struct process *grown;
-	uint32_t from;
+	unsigned int last = device->first_core + device->info.num_cores - 1;
 
-	for (from = 0; !neuron_device_next_holder(handle, from, &holder); from = holder.id + 1) {
-		if (!holder.queues && !holder.hbm_bytes && !holder.host_bytes)
-			continue;
-		if (!holder.pid || has_process(device, holder.pid))
-			continue;
-		grown = realloc(device->processes, (device->num_processes + 1) * sizeof(*grown));
-		if (!grown)
-			tool_die(TOOL_FAILED, "out of memory");
-		device->processes = grown;
-		grown += device->num_processes++;
-		grown->pid = holder.pid;
-		memcpy(grown->command, holder.command, sizeof(grown->command));
-	}
-}
-
-static void ask(struct device *device)
-{
-	struct neuron_device *handle;
-
-	device->info.size = sizeof(device->info);
-	device->memory.size = sizeof(device->memory);
-	if (neuron_device_open(device->entry.index, &handle)) {
-		snprintf(device->error, sizeof(device->error), "%s", neuron_last_error());
-		return;
-	}
-	if (neuron_device_get_info(handle, &device->info) ||
-	    neuron_device_get_memory(handle, NEURON_STACK_ANY, &device->memory))
-		snprintf(device->error, sizeof(device->error), "%s", neuron_last_error());
+	if (device->info.num_cores > 1)
+		snprintf(text, size, "%u-%u", device->first_core, last);
 	else
-		ask_holders(device, handle);
-	neuron_device_close(handle);
+		snprintf(text, size, "%u", device->first_core);
 }
 
-static struct device *find(unsigned int *count)
+/* Columns that all tables begin with, without the address. */
+static void add_shape(struct table *table, const struct device *device, bool ids)
 {
-	struct neuron_device_entry *entries = NULL;
-	struct device *devices;
-	int found, room = 0, i;
+	char text[128];
 
-	/* Devices may come while we look. */
-	while ((found = neuron_enumerate(entries, sizeof(*entries), (uint32_t)room)) > room) {
-		room = found;
-		entries = realloc(entries, (size_t)room * sizeof(*entries));
-		if (!entries)
-			tool_die(TOOL_FAILED, "out of memory");
+	table_cell(table, "%u", device->entry.index);
+	table_cell(table, "%u", device->info.num_cores);
+	if (ids) {
+		core_text(device, text, sizeof(text));
+		table_cell(table, "%s", text);
 	}
-	if (found < 0)
-		tool_die(TOOL_FAILED, "%s", neuron_last_error());
-	devices = calloc((size_t)found + 1, sizeof(*devices));
-	if (!devices)
-		tool_die(TOOL_FAILED, "out of memory");
-	for (i = 0; i < found; i++) {
-		devices[i].entry = entries[i];
-		ask(&devices[i]);
-	}
-	free(entries);
-	*count = (unsigned int)found;
-	return devices;
+	table_cell(table, "%s", tool_bytes(device->memory.total).text);
+	connected_text(device, text, sizeof(text));
+	table_cell(table, "%s", text);
+	table_cell(table, "%s", device->info.pci_address);
 }
 
 static void print_table(const struct device *devices, unsigned int count)
@@ -129,125 +74,209 @@ static void print_table(const struct device *devices, unsigned int count)
 	struct table *table;
 	unsigned int i;
 
-	table = table_new(">DEVICE", "PCI BDF", "NAME", "SERIAL", ">CORES", ">MEMORY", ">FREE",
-			  ">FIRMWARE", "DRIVER", NULL);
+	table = table_new(">NEURON\nDEVICE", ">NEURON\nCORES", "NEURON\nCORE IDS",
+			  ">NEURON\nMEMORY", "CONNECTED\nDEVICES", "PCI\nBDF", "CPU\nAFFINITY",
+			  ">NUMA\nNODE", NULL);
 	for (i = 0; i < count; i++) {
-		const struct neuron_device_info *info = &devices[i].info;
-
 		if (devices[i].error[0])
 			continue;
-		table_cell(table, "%u", devices[i].entry.index);
-		table_cell(table, "%s", info->pci_address);
-		table_cell(table, "%s", info->name);
-		if (info->serial)
-			table_cell(table, "%016" PRIx64, info->serial);
-		else
-			table_cell(table, "-");
-		table_cell(table, "%u", info->num_cores);
-		table_cell(table, "%s", tool_bytes(devices[i].memory.total).text);
-		table_cell(table, "%s", tool_bytes(devices[i].memory.free).text);
-		if (info->firmware_build)
-			table_cell(table, "%u (%u)", info->firmware_api, info->firmware_build);
-		else
-			table_cell(table, "%u", info->firmware_api);
-		table_cell(table, "%s %u.%u.%u", info->driver, info->driver_version[0],
-			   info->driver_version[1], info->driver_version[2]);
+		add_shape(table, &devices[i], true);
+		table_cell(table, "%s", devices[i].affinity[0] ? devices[i].affinity : "-");
+		table_cell(table, "%d", devices[i].entry.numa_node);
 	}
 	table_print(table, stdout, 1);
 	table_free(table);
 }
 
-static void add_string(struct json_object *object, const char *key, const char *text)
-{
-	json_object_object_add(object, key, json_object_new_string(text));
-}
-
-static void add_int(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_uint64(value));
-}
-
-static struct json_object *processes_json(const struct device *device)
-{
-	struct json_object *list = json_object_new_array();
-	unsigned int i;
-
-	for (i = 0; i < device->num_processes; i++) {
-		struct json_object *o = json_object_new_object();
-
-		add_int(o, "pid", (uint64_t)device->processes[i].pid);
-		add_string(o, "command", device->processes[i].command);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
-
-static struct json_object *device_json(const struct device *device)
+static void add_wide(struct table *table, const struct device *device)
 {
 	const struct neuron_device_info *info = &device->info;
-	struct json_object *o = json_object_new_object();
-	char text[64];
 
-	add_int(o, "neuron_device", device->entry.index);
-	add_string(o, "bdf", device->entry.pci_address);
-	add_string(o, "node", device->entry.node);
-	snprintf(text, sizeof(text), "%d", device->entry.numa_node);
-	add_string(o, "numa_node", text);
-	if (device->error[0]) {
-		add_string(o, "error", device->error);
-		return o;
-	}
-	add_string(o, "name", info->name);
-	if (info->serial) {
-		snprintf(text, sizeof(text), "%016" PRIx64, info->serial);
-		add_string(o, "serial", text);
-	}
-	add_int(o, "nc_count", info->num_cores);
-	add_int(o, "memory_size", device->memory.total);
-	add_int(o, "memory_free", device->memory.free);
-	add_int(o, "firmware_api", info->firmware_api);
+	table_cell(table, "%s", info->name);
+	if (info->serial)
+		table_cell(table, "%016" PRIx64, info->serial);
+	else
+		table_cell(table, "-");
+	table_cell(table, "%s", tool_bytes(device->memory.free).text);
+	if (device->fabric.kind == NEURON_FABRIC_NONE)
+		table_cell(table, "-");
+	else
+		table_cell(table, "%s chip %u",
+			   neuron_fabric_kind_string(device->fabric.kind), device->fabric.chip);
 	if (info->firmware_build)
-		add_int(o, "firmware_build", info->firmware_build);
-	add_string(o, "driver", info->driver);
-	snprintf(text, sizeof(text), "%u.%u.%u", info->driver_version[0], info->driver_version[1],
-		 info->driver_version[2]);
-	add_string(o, "driver_version", text);
-	add_int(o, "reset_count", info->reset_count);
-	json_object_object_add(o, "neuron_processes", processes_json(device));
-	return o;
+		table_cell(table, "%u (%u)", info->firmware_api, info->firmware_build);
+	else
+		table_cell(table, "%u", info->firmware_api);
+	table_cell(table, "%s %u.%u.%u", info->driver, info->driver_version[0],
+		   info->driver_version[1], info->driver_version[2]);
 }
 
-static void print_json(const struct device *devices, unsigned int count)
+/* A row for each process; the others of a device have nothing else. */
+static void print_wide(const struct device *devices, unsigned int count)
 {
-	struct json_object *list = json_object_new_array();
+	struct table *table;
+	unsigned int i, p, c;
+
+	table = table_new(">NEURON\nDEVICE", ">NEURON\nCORES", ">NEURON\nMEMORY",
+			  "CONNECTED\nDEVICES", "PCI\nBDF", "NAME", "SERIAL", ">FREE", "FABRIC",
+			  ">FIRMWARE", "DRIVER", ">PID", "COMMAND", NULL);
+	for (i = 0; i < count; i++) {
+		if (devices[i].error[0])
+			continue;
+		add_shape(table, &devices[i], false);
+		add_wide(table, &devices[i]);
+		if (!devices[i].num_processes) {
+			table_cell(table, "-");
+			table_cell(table, "-");
+		}
+		for (p = 0; p < devices[i].num_processes; p++) {
+			for (c = 0; p && c < 11; c++)
+				table_cell(table, "%s", "");
+			table_cell(table, "%d", devices[i].processes[p].pid);
+			table_cell(table, "%s", devices[i].processes[p].command);
+		}
+	}
+	table_print(table, stdout, 1);
+	table_free(table);
+}
+
+static void print_topology(const struct device *devices, unsigned int count)
+{
+	struct table *table;
+	unsigned int i;
+
+	table = table_new(">NEURON\nDEVICE", ">NEURON\nCORES", ">NEURON\nMEMORY",
+			  "CONNECTED\nDEVICES", "PCI\nBDF", NULL);
+	for (i = 0; i < count; i++)
+		if (!devices[i].error[0])
+			add_shape(table, &devices[i], false);
+	table_print(table, stdout, 1);
+	table_free(table);
+	topology_print(devices, count);
+}
+
+static void add_fabric(struct json_object *o, const struct device *device)
+{
+	const struct neuron_fabric_info *info = &device->fabric;
+	struct json_object *fabric;
+	char text[40] = "";
+	unsigned int i;
+
+	if (info->kind == NEURON_FABRIC_NONE)
+		return;
+	fabric = json_child(o, "fabric");
+	json_string(fabric, "kind", neuron_fabric_kind_string(info->kind));
+	for (i = 0; i < sizeof(info->uuid); i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%02x",
+			 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", info->uuid[i]);
+	json_string(fabric, "cluster_uuid", text);
+	json_uint(fabric, "chip", info->chip);
+	json_uint(fabric, "num_chips", info->num_chips);
+	json_uint(fabric, "rack", info->rack);
+	json_uint(fabric, "server", info->server);
+	json_uint(fabric, "position", info->position);
+	if (info->partition != 0xffff)
+		json_uint(fabric, "partition", info->partition);
+	json_uint(fabric, "num_ports", info->num_ports);
+	json_bits(fabric, "ports_up", info->ports_up);
+}
+
+static void add_lists(struct json_object *o, const struct device *device)
+{
+	struct json_object *list, *process;
+	unsigned int i;
+
+	list = json_list(o, "connected_to");
+	for (i = 0; i < device->num_connected; i++)
+		json_object_array_add(list, json_object_new_int64(device->connected[i]));
+	list = json_list(o, "neuroncore_ids");
+	for (i = 0; i < device->info.num_cores; i++)
+		json_object_array_add(list, json_object_new_int64(device->first_core + i));
+	list = json_list(o, "neuron_processes");
+	for (i = 0; i < device->num_processes; i++) {
+		process = json_append(list);
+		json_uint(process, "pid", (uint64_t)device->processes[i].pid);
+		json_string(process, "command", device->processes[i].command);
+		/* What people call the runtime there does not tell its version here. */
+		json_string(process, "neuron_runtime_version", "NA");
+	}
+}
+
+static void add_device(struct json_object *rows, const struct device *device)
+{
+	const struct neuron_device_info *info = &device->info;
+	struct json_object *o = json_append(rows);
+	char text[64];
+
+	json_uint(o, "neuron_device", device->entry.index);
+	json_string(o, "bdf", device->entry.pci_address);
+	json_string(o, "node", device->entry.node);
+	json_string(o, "cpu_affinity", device->affinity);
+	snprintf(text, sizeof(text), "%d", device->entry.numa_node);
+	json_string(o, "numa_node", text);
+	if (device->error[0]) {
+		json_string(o, "error", device->error);
+		return;
+	}
+	json_string(o, "name", info->name);
+	if (info->serial)
+		json_serial(o, "serial", info->serial);
+	json_uint(o, "nc_count", info->num_cores);
+	json_uint(o, "logical_neuroncore_config", 1);
+	json_uint(o, "memory_size", device->memory.total);
+	json_uint(o, "memory_free", device->memory.free);
+	json_uint(o, "firmware_api", info->firmware_api);
+	if (info->firmware_build)
+		json_uint(o, "firmware_build", info->firmware_build);
+	json_string(o, "driver", info->driver);
+	snprintf(text, sizeof(text), "%u.%u.%u", info->driver_version[0], info->driver_version[1],
+		 info->driver_version[2]);
+	json_string(o, "driver_version", text);
+	json_uint(o, "reset_count", info->reset_count);
+	add_fabric(o, device);
+	add_lists(o, device);
+}
+
+static void show_json(const struct device *devices, unsigned int count)
+{
+	struct json_object *rows = json_object_new_array();
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
-		json_object_array_add(list, device_json(&devices[i]));
-	puts(json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY |
-					    JSON_C_TO_STRING_SPACED |
-					    JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(list);
+		add_device(rows, &devices[i]);
+	json_print(rows);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "wide", no_argument, NULL, 'w' },
+		{ "show-all-procs", no_argument, NULL, 'w' },
+		{ "topology", no_argument, NULL, 't' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "json-output", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
-	int status = TOOL_OK, json = 0, c;
+	void (*show)(const struct device *devices, unsigned int count) = print_table;
 	struct device *devices;
+	int status = TOOL_OK, c;
 	unsigned int count, i;
+	bool json = false;
 
 	tool_name = "neuron-ls";
-	while ((c = getopt_long(argc, argv, "jhV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "watjhV", options, NULL)) != -1) {
 		switch (c) {
+		case 'w':
+		case 'a':
+			show = print_wide;
+			break;
+		case 't':
+			show = print_topology;
+			break;
 		case 'j':
-			json = 1;
+			json = true;
 			break;
 		case 'h':
 			print_usage();
@@ -264,23 +293,16 @@ int main(int argc, char **argv)
 		tool_usage_error();
 	}
 
-	devices = find(&count);
+	devices = devices_find(&count);
 	if (json)
-		print_json(devices, count);
-	else if (count)
-		print_table(devices, count);
-	if (!count) {
-		tool_warn("%s", neuron_last_error());
-		status = TOOL_FAILED;
-	}
+		show = show_json;
+	show(devices, count);
 	for (i = 0; i < count; i++) {
 		if (!devices[i].error[0])
 			continue;
 		tool_warn("%s", devices[i].error);
 		status = TOOL_FAILED;
 	}
-	for (i = 0; i < count; i++)
-		free(devices[i].processes);
-	free(devices);
+	devices_free(devices, count);
 	return tool_finish(status);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "mock.h"
+#include "tool.h"
 
 static bool has(const char *word)
 {
@@ -26,6 +27,7 @@ __attribute__((constructor))
 static void set_up(void)
 {
 	mock_setup(NULL);
+	tool_sysfs = nrn_backend->sys_dir;
 	atexit(clean_up);
 	mock.path = TRAINIUM_PATH_OK;
 	mock.port_state = TRAINIUM_PORT_UP;
@@ -43,6 +45,7 @@ static void set_up(void)
 	}
 	if (has("path-down"))
 		mock.path = TRAINIUM_PATH_DOWN;
+	mock.torus = has("torus");
 	if (has("busy"))
 		mock.port_error = -EBUSY;
 }

@@ -79,7 +79,7 @@ class Tool:
         self.fails(2, "Try '", "--no-such-option")
         page = (self.top / "tools" / self.name / (self.name + ".1")).read_text(encoding="utf-8")
         text = self.run("--help").stdout
-        for word in sorted({w.strip(",") for w in text.split() if w.startswith("--")}):
+        for word in sorted({w.strip(",.()") for w in text.split() if w.startswith("--")}):
             self.ok("Fl " + word[2:].split("=")[0].split("[")[0] in page, f"{word} is in the man page")
 
 
