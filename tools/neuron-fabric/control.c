@@ -69,9 +69,13 @@ static void warn_of_holders(const struct chip *chip)
 				  chip->entry.index);
 }
 
-/* Chips that only @ports lead to. Says which, and returns how many. */
+/*
+ * Says which chips are reached by @ports alone, and returns how many. While the
+ * chip has other ports, a torus or switches may find them a longer way.
+ */
 static unsigned int would_cut(const struct chip *chip, uint64_t ports)
 {
+	bool last = !(chip->info.ports_up & ~ports);
 	struct neuron_path_info path;
 	unsigned int count = 0;
 	uint32_t peer;
@@ -85,8 +89,9 @@ static unsigned int would_cut(const struct chip *chip, uint64_t ports)
 		if (!path.ports || path.ports & ~ports)
 			continue;
 		if (!count++)
-			fprintf(stderr, "%s: device %u (chip %u) would be cut off from chip",
-				tool_name, chip->entry.index, chip->info.chip);
+			fprintf(stderr, "%s: device %u (chip %u) would %s chip", tool_name,
+				chip->entry.index, chip->info.chip,
+				last ? "be cut off from" : "need another way, if there is one, to");
 		fprintf(stderr, "%s %u", count > 1 ? "," : "", peer);
 	}
 	if (count)
