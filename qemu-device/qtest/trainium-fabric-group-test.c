@@ -605,6 +605,77 @@ static void test_accumulate(void)
     }
 }
 
+/* --- semaphores --- */
+
+enum { SEM_ADD = 0x00300003, SEM_SET = 0x00b00003, SEM_TAKE = 0x01b00003 };
+
+static void semaphore(TqQueue *q, uint64_t dst, uint32_t op, int64_t operand)
+{
+    uint64_t at = tq_alloc(q->c, 8, 8);
+
+    qtest_writeq(q->c->qts, at, operand);
+    tq_m2s(q, TQ_HOST | at, 8, TQ_FIRST | TQ_LAST, op);
+    tq_s2m(q, dst, 8, 0);
+    tq_kick(q);
+}
+
+static bool queue_waits(TqQueue *q)
+{
+    /* ... after the bottom halves, the clock at rest */
+    qtest_qmp_assert_success(q->c->qts, "{'execute': 'query-status'}");
+    return tq_read(q->c, tq_m2s_reg(q, 0x24)) & 0x1ffffff;
+}
+
+/* One chip raises the words of others, one by one and all at once. */
+static void test_semaphore(void)
+{
+    unsigned i;
+    TfMachine m;
+    uint32_t id;
+
+    tf_start(&m, 4, "kind=nvlink", NULL);
+    id = make_group(&m, 3);
+    for (i = 0; i < 3; i++) {
+        semaphore(&m.q[i], bound_at(i) + 8, SEM_TAKE, 5);
+        g_assert_true(queue_waits(&m.q[i]));
+    }
+    /* chip 3 is no member, so by unicast */
+    semaphore(&m.q[3], tf_unicast(1, bound_at(1) + 8), SEM_ADD, 4);
+    g_assert_true(queue_waits(&m.q[1]));
+    semaphore(&m.q[3], tf_unicast(1, bound_at(1) + 8), SEM_ADD, 3);
+    g_assert_false(queue_waits(&m.q[1]));
+    g_assert_true(queue_waits(&m.q[0]));
+    g_assert_cmpint(qtest_readl(m.qts, tq_phys(&m.c[1], bound_at(1) + 8)), ==,
+                    2);
+    g_assert_cmpint(tf_sum(&m.c[3], TX_BYTES), ==, 16);
+    g_assert_cmpint(tf_sum(&m.c[1], RX_BYTES), ==, 16);
+    g_assert_cmpint(tf_sum(&m.c[1], RX_PACKETS), ==, 2);
+
+    semaphore(&m.q[1], group_addr(1, id, 3, 8), SEM_ADD, 6);
+    for (i = 0; i < 3; i++) {
+        g_assert_false(queue_waits(&m.q[i]));
+        g_assert_cmpint(qtest_readl(m.qts, tq_phys(&m.c[i], bound_at(i) + 8)),
+                        ==, i == 1 ? 8 : 1);
+        g_assert_cmpint(tf_sum(&m.c[i], MULTICASTS), ==, i == 1 ? 2 : 1);
+    }
+    semaphore(&m.q[0], group_addr(1, id, 3, 8), SEM_SET, -1);
+    for (i = 0; i < 3; i++) {
+        tq_finish(&m.q[i]);
+        g_assert_cmphex(qtest_readq(m.qts, tq_phys(&m.c[i], bound_at(i) + 8)),
+                        ==, UINT64_MAX);
+    }
+
+    /* across partitions: the error of a write, and nobody is woken */
+    semaphore(&m.q[1], bound_at(1) + 8, SEM_TAKE, 1);
+    tf_set(&m, "partitions", "0,1-3");
+    semaphore(&m.q[0], tf_unicast(1, bound_at(1) + 8), SEM_ADD, 9);
+    tq_settle(&m.c[0]);
+    g_assert_cmphex(tf_read(&m.c[0], 0x60), ==, 0x80000400 | ST_PARTITION);
+    g_assert_cmpint(tf_sum(&m.c[0], BLOCKED), ==, 1);
+    g_assert_true(queue_waits(&m.q[1]));
+    tf_stop(&m);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -614,5 +685,6 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/fabric-group/reduce", test_reduce);
     qtest_add_func("trainium/fabric-group/refused", test_refused);
     qtest_add_func("trainium/fabric-group/accumulate", test_accumulate);
+    qtest_add_func("trainium/fabric-group/semaphore", test_semaphore);
     return g_test_run();
 }

@@ -348,6 +348,44 @@ static void test_interrupt(void)
     tq_stop(&t.c);
 }
 
+/* A semaphore in a page of the host, waited for and raised */
+static void test_semaphore(void)
+{
+    uint64_t page, at = TQ_HOST | (IOVA + 7 * PAGE + 16);
+    Iommu t;
+    TqQueue q;
+
+    iommu_start(&t, NULL);
+    hbm_queue(&t, &q);
+    page = tq_alloc(&t.c, PAGE, PAGE);
+    map_page(&t, IOVA + 7 * PAGE, page, 3);
+    qtest_writeq(t.c.qts, t.c.bar4 + 0x40000, 3);
+    tq_m2s(&q, 0x40000, 8, TQ_FIRST | TQ_LAST, 0x01b00003);
+    tq_s2m(&q, at, 8, 0);
+    tq_kick(&q);
+    tq_settle(&t.c);
+    g_assert_cmphex(tq_read(&t.c, tq_m2s_reg(&q, 0x24)), !=, 0);
+    qtest_writeq(t.c.qts, page + 16, 4);
+    tq_m2s(&q, 0x40000, 8, TQ_FIRST | TQ_LAST, 0x00300003);
+    tq_s2m(&q, at, 8, 0);
+    hbm_finish(&t, &q);
+    g_assert_cmpint(qtest_readq(t.c.qts, page + 16), ==, 4);
+
+    /* the page goes while somebody waits */
+    tq_m2s(&q, 0x40000, 8, TQ_FIRST | TQ_LAST, 0x01b00003);
+    tq_s2m(&q, at, 8, 0);
+    tq_m2s(&q, 0x40000, 8, TQ_FIRST | TQ_LAST, 0x01b00003);
+    tq_s2m(&q, at, 8, 0);
+    tq_kick(&q);
+    tq_settle(&t.c);
+    g_assert_cmpint(qtest_readq(t.c.qts, page + 16), ==, 1);
+    map_page(&t, IOVA + 7 * PAGE, 0, 0);
+    invalidate(&t);
+    tq_wait(&t.c, t.c.bar0 + tq_engine(128) + 0x3a040, 1u << 1);
+    recover(&t, &q);
+    tq_stop(&t.c);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -357,5 +395,6 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/iommu/remap", test_remap);
     qtest_add_func("trainium/iommu/rings", test_rings);
     qtest_add_func("trainium/iommu/interrupt", test_interrupt);
+    qtest_add_func("trainium/iommu/semaphore", test_semaphore);
     return g_test_run();
 }

@@ -687,6 +687,35 @@ static void test_snapshot(void)
     tq_stop(&c);
 }
 
+/* A queue that waits goes along, and is woken where it went. */
+static void test_semaphore(void)
+{
+    uint64_t at;
+    QTestState *to;
+    TqChip c, d;
+    TqQueue q;
+
+    start_pair(&c, &to, "hbm-size=1G");
+    tq_init_engine(&c, 128);
+    tq_init_queue(&q, &c, 128, 0, 64);
+    at = tq_alloc(&c, 8, 8);
+    qtest_writeq(c.qts, at, 2);
+    tq_m2s(&q, TQ_HOST | at, 8, TQ_FIRST | TQ_LAST, 0x01b00003);
+    tq_s2m(&q, tq_hbm(1), 8, 0);
+    tq_kick(&q);
+    tq_settle(&c);
+    migrate(c.qts, to);
+    tq_adopt(&d, &c, to);
+    q.c = &d;
+    tq_settle(&d);
+    g_assert_cmphex(tq_read(&d, tq_m2s_reg(&q, 0x24)) & 0x1ffffff, !=, 0);
+    qtest_writeq(to, tq_phys(&d, tq_hbm(1)), 3);
+    tq_finish(&q);
+    g_assert_cmpint(qtest_readq(to, tq_phys(&d, tq_hbm(1))), ==, 1);
+    tq_stop(&c);
+    tq_stop(&d);
+}
+
 int main(int argc, char **argv)
 {
     g_autoptr(GError) err = NULL;
@@ -706,6 +735,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/migration/live", test_live);
     qtest_add_func("trainium/migration/interrupt", test_interrupt);
     qtest_add_func("trainium/migration/snapshot", test_snapshot);
+    qtest_add_func("trainium/migration/semaphore", test_semaphore);
     ret = g_test_run();
     file = g_strdup_printf("%s/disk", dir);
     sock = g_strdup_printf("%s/migrate", dir);

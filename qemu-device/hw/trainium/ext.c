@@ -17,7 +17,7 @@
 static uint32_t ext_features(TrnDevice *d)
 {
     return (d->msix_vectors ? TRN_EXT_FEAT_MSIX : 0) | TRN_EXT_FEAT_CLOCK |
-           TRN_EXT_FEAT_SENSORS | TRN_EXT_FEAT_TIME |
+           TRN_EXT_FEAT_SENSORS | TRN_EXT_FEAT_TIME | TRN_EXT_FEAT_SEMAPHORE |
            (d->fab ? TRN_EXT_FEAT_FABRIC : 0) |
            (trn_fault_has_window(d) ? TRN_EXT_FEAT_FAULT : 0);
 }

@@ -94,7 +94,9 @@ static TrnSpanKind group_span(TrnFabNode *n, const TrnPacket *p, uint64_t addr,
 {
     unsigned status;
 
-    if (write ? !n->fabric->multicast || p->op_type != TRN_META_OP_TYPE_COPY :
+    if (write ? !n->fabric->multicast ||
+                (p->op_type != TRN_META_OP_TYPE_COPY &&
+                 p->op_type != TRN_META_OP_TYPE_SEMAPHORE) :
                 !n->fabric->reduce) {
         return span_bad(n, TRN_FAB_ST_BAD_OP, addr);
     }

@@ -484,6 +484,19 @@ bool trn_fab_group_store(TrnFabNode *n, uint64_t addr, const uint8_t *buf,
     return k;
 }
 
+bool trn_fab_group_semaphore(TrnFabNode *n, uint64_t addr, unsigned op,
+                             int64_t operand)
+{
+    TrnFabNode *member[TRN_FAB_MAX_CHIPS];
+    TrnTarget part[TRN_FAB_MAX_CHIPS];
+    unsigned i, k = group_parts(n, addr, sizeof(operand), member, part);
+
+    for (i = 0; i < k; i++) {
+        trn_sem_update(part[i].ptr, op, operand);
+    }
+    return k;
+}
+
 bool trn_fab_group_reduce(TrnFabNode *n, uint64_t addr, uint8_t *buf,
                           uint64_t len, unsigned dtype, unsigned op)
 {

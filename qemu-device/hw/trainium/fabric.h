@@ -230,6 +230,8 @@ unsigned trn_fab_group_look(TrnFabNode *n, uint64_t addr, uint64_t *len);
 /* False: not possible any more */
 bool trn_fab_group_store(TrnFabNode *n, uint64_t addr, const uint8_t *buf,
                          uint64_t len);
+bool trn_fab_group_semaphore(TrnFabNode *n, uint64_t addr, unsigned op,
+                             int64_t operand);
 bool trn_fab_group_reduce(TrnFabNode *n, uint64_t addr, uint8_t *buf,
                           uint64_t len, unsigned dtype, unsigned op);
 uint64_t trn_fab_group_carry(TrnFabNode *n, uint64_t addr, uint64_t len,

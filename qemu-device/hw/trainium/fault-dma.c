@@ -233,7 +233,9 @@ TrnFaultDma trn_fault_packet(TrnEngine *e, unsigned q, TrnPacket *p)
     if (f->hostile.rate && p->num_segs && trn_hostile_now(e->dev)) {
         res = MAX(res, TRN_FAULT_CORRUPT);
     }
-    if (trigger_hit(&f->packet[DMA_EARLY], e, q) && p->num_segs) {
+    /* A semaphore is raised in one access, so not by what is written later. */
+    if (p->op_type != TRN_META_OP_TYPE_SEMAPHORE &&
+        trigger_hit(&f->packet[DMA_EARLY], e, q) && p->num_segs) {
         late_take(f, p);
         p->num_segs = 0;
         if (e->epoch != epoch) {

@@ -96,8 +96,9 @@ static void trn_hmp_engine(const TrnEngine *e, unsigned id, GString *s)
         g_string_append_printf(s, "    queue %u:", q);
         trn_hmp_ring(m2s, "M2S", s);
         trn_hmp_ring(s2m, "S2M", s);
-        g_string_append_printf(s, " waiting %" PRIu64 "/%" PRIu64 "\n",
-                               (uint64_t)m2s->pending, (uint64_t)s2m->pending);
+        g_string_append_printf(s, " waiting %" PRIu64 "/%" PRIu64 "%s\n",
+                               (uint64_t)m2s->pending, (uint64_t)s2m->pending,
+                               e->q[q].waiter ? " for a semaphore" : "");
     }
 }
 

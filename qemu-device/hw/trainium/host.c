@@ -253,36 +253,74 @@ bool trn_host_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len)
                                len) == MEMTX_OK;
 }
 
-bool trn_host_or32(TrnDevice *d, uint64_t addr, uint32_t bits)
+/* An aligned word in RAM, while one looks at it; @region: NULL: mapped for it */
+typedef struct HostWord {
+    void *ptr;
+    TrnHostRegion *region;
+    hwaddr size;
+} HostWord;
+
+static bool host_word_get(TrnDevice *d, uint64_t addr, hwaddr size, bool write,
+                          HostWord *w)
 {
-    uint64_t direct = sizeof(uint32_t);
-    hwaddr len = sizeof(uint32_t);
-    TrnHostRegion *r;
-    uint32_t *p;
+    uint64_t direct = size;
+    hwaddr len = size;
 
     if (d->gone) {
         return false;
     }
-    p = (uint32_t *)host_region_ptr(d, addr, &direct, true, &r);
-    if (p && direct == sizeof(uint32_t) &&
-        QEMU_PTR_IS_ALIGNED(p, sizeof(uint32_t))) {
-        qatomic_or(p, cpu_to_le32(bits));
-        trn_host_dirty(r, (uint8_t *)p, direct);
+    w->size = size;
+    w->ptr = host_region_ptr(d, addr, &direct, write, &w->region);
+    if (w->ptr && direct == size && QEMU_PTR_IS_ALIGNED(w->ptr, size)) {
         return true;
     }
+    w->region = NULL;
+    if (!host_is_ram(d, addr, &len, write)) {
+        return false;
+    }
+    w->ptr = address_space_map(d->dma_as, addr, &len, write,
+                               MEMTXATTRS_UNSPECIFIED);
+    if (!w->ptr) {
+        return false;
+    }
+    if (len == size && QEMU_PTR_IS_ALIGNED(w->ptr, size)) {
+        return true;
+    }
+    address_space_unmap(d->dma_as, w->ptr, len, write, 0);
+    return false;
+}
 
-    if (!host_is_ram(d, addr, &len, true)) {
+static void host_word_put(TrnDevice *d, HostWord *w, bool write)
+{
+    if (!w->region) {
+        address_space_unmap(d->dma_as, w->ptr, w->size, write,
+                            write ? w->size : 0);
+    } else if (write) {
+        trn_host_dirty(w->region, w->ptr, w->size);
+    }
+}
+
+bool trn_host_word(TrnDevice *d, uint64_t addr, bool write, TrnHostWordFn *fn,
+                   void *opaque)
+{
+    HostWord w;
+
+    if (!host_word_get(d, addr, sizeof(uint64_t), write, &w)) {
         return false;
     }
-    p = address_space_map(d->dma_as, addr, &len, true, MEMTXATTRS_UNSPECIFIED);
-    if (!p) {
+    fn(w.ptr, opaque);
+    host_word_put(d, &w, write);
+    return true;
+}
+
+bool trn_host_or32(TrnDevice *d, uint64_t addr, uint32_t bits)
+{
+    HostWord w;
+
+    if (!host_word_get(d, addr, sizeof(uint32_t), true, &w)) {
         return false;
     }
-    if (len == sizeof(uint32_t) && QEMU_PTR_IS_ALIGNED(p, sizeof(uint32_t))) {
-        qatomic_or(p, cpu_to_le32(bits));
-    } else {
-        len = 0;
-    }
-    address_space_unmap(d->dma_as, p, len, true, len);
-    return len;
+    qatomic_or((uint32_t *)w.ptr, cpu_to_le32(bits));
+    host_word_put(d, &w, true);
+    return true;
 }

@@ -12,6 +12,8 @@
  *   hbm.c        backing store of HBM and PREPROC
  *   udma.c       engine registers, queues, state and abort
  *   udma-exec.c  packet execution: descriptors, barriers, order, time
+ *   udma-semaphore.c  packets that raise a word in memory, or wait for one
+ *   time.c       modelled time
  *   iofic.c      interrupt controllers of an engine
  *   ext.c        BAR2: MSI-X, route table, pending area, model clock
  *   fw.c         MISC RAM, boot, reset handshake
@@ -343,6 +345,10 @@ void trn_host_release(TrnDevice *d);
 uint64_t trn_host_window(TrnDevice *d, uint64_t addr);
 bool trn_host_read(TrnDevice *d, uint64_t addr, void *buf, uint64_t len);
 bool trn_host_write(TrnDevice *d, uint64_t addr, const void *buf, uint64_t len);
+/* Calls @fn with an aligned 64-bit word; false when it is not in RAM */
+typedef void TrnHostWordFn(uint64_t *word, void *opaque);
+bool trn_host_word(TrnDevice *d, uint64_t addr, bool write, TrnHostWordFn *fn,
+                   void *opaque);
 /* Atomic OR of an aligned little-endian word in RAM */
 bool trn_host_or32(TrnDevice *d, uint64_t addr, uint32_t bits);
 

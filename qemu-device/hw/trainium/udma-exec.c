@@ -219,44 +219,6 @@ static void dma_trace(TrnEngine *e, unsigned q, uint32_t bytes, bool error)
     trn_notific_post(e->dev, &e->notific, 0, entry);
 }
 
-uint64_t trn_stack_account(TrnDevice *d, int stack, uint64_t bytes)
-{
-    d->stack_bytes[stack] += bytes;
-    return muldiv64(d->stack_bytes[stack], 1000, d->gen->stack_bytes_per_us);
-}
-
-/*
- * Model time: a packet occupies its engine for its bytes and a fixed cost; a
- * stack, of any chip, and a direction of a link cannot deliver more than their
- * rates over all that was accounted to them. What a packet takes on its way
- * through the fabric does not hold up its engine. Only the work counts, never
- * when the host got round to it.
- */
-void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
-                        int dst_stack)
-{
-    TrnDevice *d = e->dev;
-    const TrnGeneration *g = d->gen;
-    uint64_t end = e->busy_until_ns + g->packet_ns +
-                   DIV_ROUND_UP(p->bytes * 1000ull, g->engine_bytes_per_us);
-    int s[2] = { src_stack, dst_stack };
-    uint32_t latency = 0;
-    unsigned i;
-
-    for (i = 0; i < 2; i++) {
-        if (s[i] >= 0) {
-            end = MAX(end, trn_stack_account(d, s[i], p->bytes));
-        }
-    }
-    if (unlikely(p->far)) {
-        end = MAX(end, trn_fabric_account(e, p, &latency));
-    }
-    e->busy_until_ns = end;
-    d->clock_ns = MAX(d->clock_ns, end + latency);
-    e->packets++;
-    e->bytes += p->bytes;
-}
-
 void trn_packet_interrupt(TrnEngine *e, unsigned q, const TrnPacket *p)
 {
     if (p->s2m_int) {
@@ -377,6 +339,40 @@ static TrnSpanKind packet_indirect(TrnExec *x, TrnEngine *e, TrnPacket *p)
     return TRN_SPAN_INDIRECT;
 }
 
+/* The packet's bytes were moved. */
+static Outcome packet_done(TrnExec *x, TrnEngine *e, unsigned q, int src_stack,
+                           int dst_stack)
+{
+    TrnPacket *p = &x->packet;
+
+    trn_packet_account(e, p, src_stack, dst_stack);
+    /* Whoever is told that it is done must find the data. */
+    if (unlikely(p->s2m_int || p->m2s_int ||
+                 ((e->q[q].m2s.comp_cfg | e->q[q].s2m.comp_cfg) &
+                  TRN_UDMA_Q_COMP_CFG_RING) ||
+                 trn_notific_enabled(&e->notific, 0))) {
+        run_flush(x);
+    }
+    if (!trn_packet_retire(e, q, p, false)) {
+        return STOP;
+    }
+    trn_packet_interrupt(e, q, p);
+    return DONE;
+}
+
+static Outcome packet_semaphore(TrnExec *x, TrnEngine *e, unsigned q)
+{
+    run_flush(x);
+    switch (trn_sem_run(e, q, &x->packet)) {
+    case TRN_SEM_PARKED:
+        return WAIT;
+    case TRN_SEM_BAD:
+        return trn_packet_fail(e, q, &x->packet) ? DONE : STOP;
+    default:
+        return packet_done(x, e, q, -1, -1);
+    }
+}
+
 static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
                           bool *indirect)
 {
@@ -386,6 +382,9 @@ static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
     uint32_t epoch = e->epoch;
     uint64_t len = 0;
 
+    if (unlikely(p->op_type == TRN_META_OP_TYPE_SEMAPHORE)) {
+        return packet_semaphore(x, e, q);
+    }
     if (p->num_segs) {
         kind = trn_piece_get(e, p, &p->seg[0], &src, &dst, &len);
     }
@@ -411,19 +410,7 @@ static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
         run_flush(x);
         return trn_packet_fail(e, q, p) ? DONE : STOP;
     }
-    trn_packet_account(e, p, src.stack, dst.stack);
-    /* Whoever is told that it is done must find the data. */
-    if (unlikely(p->s2m_int || p->m2s_int ||
-                 ((e->q[q].m2s.comp_cfg | e->q[q].s2m.comp_cfg) &
-                  TRN_UDMA_Q_COMP_CFG_RING) ||
-                 trn_notific_enabled(&e->notific, 0))) {
-        run_flush(x);
-    }
-    if (!trn_packet_retire(e, q, p, false)) {
-        return STOP;
-    }
-    trn_packet_interrupt(e, q, p);
-    return DONE;
+    return packet_done(x, e, q, src.stack, dst.stack);
 }
 
 /* A packet while faults are asked for: it may be one of those. */
@@ -436,6 +423,10 @@ static Outcome packet_run_faulty(TrnExec *x, TrnEngine *e, unsigned q,
     Outcome out;
 
     run_flush(x);
+    /* What waits is not counted yet. */
+    if (trn_sem_parks(e, q, p)) {
+        return WAIT;
+    }
     fault = trn_fault_packet(e, q, p);
     if (e->epoch != epoch) {
         return STOP;
@@ -746,6 +737,18 @@ void trn_exec_kick(TrnEngine *e, unsigned q)
     }
 }
 
+void trn_exec_wake(TrnEngine *e, unsigned q)
+{
+    TrnExec *x = e->dev->exec;
+
+    if (x->reorder) {
+        trn_reorder_kick(x->reorder, e, q);
+        exec_schedule(x, e->dev->gen->packet_ns);
+    } else {
+        queue_activate(x, e, q);
+    }
+}
+
 void trn_exec_kick_all(TrnDevice *d)
 {
     unsigned i, q;
@@ -768,6 +771,7 @@ void trn_exec_kick_all(TrnDevice *d)
 void trn_exec_drop(TrnEngine *e, int q)
 {
     e->epoch++;
+    trn_sem_unpark(e, q);
     if (e->dev->exec->reorder) {
         trn_reorder_drop(e->dev->exec->reorder, e, q);
     }
@@ -776,7 +780,11 @@ void trn_exec_drop(TrnEngine *e, int q)
 void trn_exec_reset(TrnDevice *d)
 {
     TrnExec *x = d->exec;
+    unsigned i;
 
+    for (i = 0; i < d->num_engines; i++) {
+        trn_sem_unpark(&d->engine[i], -1);
+    }
     bitmap_zero(x->active, TRN_MAX_ENGINES);
     memset(x->active_q, 0, sizeof(x->active_q));
     memset(x->next_q, 0, sizeof(x->next_q));

@@ -138,6 +138,10 @@ static bool take_op(TrnPacket *p, uint32_t meta)
             return false;
         }
         op = dtype = 0;
+    } else if (type == TRN_META_OP_TYPE_SEMAPHORE) {
+        if (op > TRN_META_OP_SEM_TAKE || (meta & MAKE_64BIT_MASK(4, 15))) {
+            return false;
+        }
     } else if (type > TRN_META_OP_TYPE_ACCUMULATE ||
                !(TRN_REDUCE_OPS >> op & 1) ||
                !(TRN_REDUCE_DTYPES >> dtype & 1) ||
@@ -153,12 +157,15 @@ static bool take_op(TrnPacket *p, uint32_t meta)
 }
 
 /* Bounded, and whole elements: what is more than moving bytes to one place */
-static bool op_allowed(const TrnPacket *p)
+static bool op_allowed(TrnEngine *e, const TrnPacket *p)
 {
     unsigned i;
 
     if (likely(!p->op_type && !p->group)) {
         return true;
+    }
+    if (p->op_type == TRN_META_OP_TYPE_SEMAPHORE) {
+        return trn_sem_allowed(e, p);
     }
     if (p->bytes > TRN_DESC_MAX_LEN) {
         return false;
@@ -332,7 +339,7 @@ TrnParse trn_packet_parse(TrnEngine *e, unsigned q, TrnRingView *m2s,
     if (res == TRN_PARSE_READY) {
         res = parse_s2m(e, s2m, s2m_skip, p);
     }
-    if (res == TRN_PARSE_READY && !op_allowed(p)) {
+    if (res == TRN_PARSE_READY && !op_allowed(e, p)) {
         return packet_bad(p, TRN_M2S, TRN_M2S_ERR_STREAM_RESP);
     }
     return res;
@@ -508,6 +515,12 @@ static bool target_accumulate(const TrnPacket *p, const TrnTarget *t,
 bool trn_indirect_write(const TrnPacket *p, const TrnTarget *t,
                         const uint8_t *buf, uint64_t len)
 {
-    return p->op_type == TRN_META_OP_TYPE_ACCUMULATE ?
-           target_accumulate(p, t, buf, len) : target_write(t, buf, len);
+    switch (p->op_type) {
+    case TRN_META_OP_TYPE_ACCUMULATE:
+        return target_accumulate(p, t, buf, len);
+    case TRN_META_OP_TYPE_SEMAPHORE:
+        return trn_sem_write(p, t, buf);
+    default:
+        return target_write(t, buf, len);
+    }
 }

@@ -17,6 +17,7 @@
  *    Strong order (S2M descriptor, word 0 bit 29): writes of this packet come
  *    after all writes of the packets before it. Later packets are not held up.
  *    A barrier in any descriptor of a packet counts for the whole packet.
+ *    A packet that waits for a semaphore is a barrier for everything.
  *  - A packet is complete when it is written. It interrupts at that moment,
  *    even if earlier packets are not complete: so does a marker, if nothing
  *    orders it. Ring heads and completion rings move in ring order.
@@ -178,6 +179,24 @@ typedef enum Take {
     NOTHING,                    /* before the next doorbell */
 } Take;
 
+/* A wait is a barrier for all packets of its queue: it never is in flight. */
+static Take queue_wait(TrnEngine *e, unsigned q, TrnPacket *p)
+{
+    uint32_t epoch = e->epoch;
+
+    switch (trn_sem_run(e, q, p)) {
+    case TRN_SEM_PARKED:
+        return NOTHING;
+    case TRN_SEM_BAD:
+        return trn_packet_fail(e, q, p) ? TAKEN : NOTHING;
+    default:
+        trn_packet_account(e, p, -1, -1);
+        trn_packet_interrupt(e, q, p);
+        return e->epoch == epoch && trn_packet_retire(e, q, p, false) ?
+               TAKEN : NOTHING;
+    }
+}
+
 static Take queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
 {
     TrnPacket *p = &r->packet;
@@ -214,6 +233,9 @@ static Take queue_take(TrnReorder *r, TrnEngine *e, unsigned q)
     }
     if (!trn_packet_causes(e, p)) {
         return NOTHING;
+    }
+    if (trn_packet_waits(p)) {
+        return n ? NO_ROOM : queue_wait(e, q, p);
     }
     f->engine = e;
     f->q = q;

@@ -24,8 +24,11 @@ typedef struct TrnRing {
     uint32_t other[48];         /* its remaining registers, as written */
 } TrnRing;
 
+typedef struct TrnWaiter TrnWaiter;         /* udma-semaphore.c */
+
 typedef struct TrnQueue {
     TrnRing m2s, s2m;
+    TrnWaiter *waiter;          /* its next packet waits; NULL: it does not */
 } TrnQueue;
 
 struct TrnEngine {
@@ -202,6 +205,28 @@ uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p,
 /* A packet is dropped, maybe for what trn_fabric_span() said. */
 void trn_fabric_fail(TrnEngine *e, const TrnPacket *p);
 
+/* udma-semaphore.c */
+typedef enum TrnSem {
+    TRN_SEM_DONE,
+    TRN_SEM_PARKED,             /* trn_exec_wake() when it may go on */
+    TRN_SEM_BAD,                /* the packet's cause says why */
+} TrnSem;
+static inline bool trn_packet_waits(const TrnPacket *p)
+{
+    return unlikely(p->op_type == TRN_META_OP_TYPE_SEMAPHORE) &&
+           p->op >= TRN_META_OP_SEM_WAIT;
+}
+bool trn_sem_allowed(TrnEngine *e, const TrnPacket *p);
+TrnSem trn_sem_run(TrnEngine *e, unsigned q, TrnPacket *p);
+/* The same, but a wait that is over takes nothing: true when parked */
+bool trn_sem_parks(TrnEngine *e, unsigned q, TrnPacket *p);
+/* The packet's ADD or SET with the operand in @buf; false: not memory */
+bool trn_sem_write(const TrnPacket *p, const TrnTarget *t, const uint8_t *buf);
+/* ADD or SET of a word in a chip's memory */
+void trn_sem_update(uint8_t *ptr, unsigned op, int64_t operand);
+/* The queue, or all of the engine (@q < 0), do not wait any more. */
+void trn_sem_unpark(TrnEngine *e, int q);
+
 /* udma-exec.c */
 bool trn_exec_init(TrnDevice *d, Error **errp);
 void trn_exec_exit(TrnDevice *d);
@@ -209,6 +234,8 @@ void trn_exec_finalize(TrnDevice *d);
 void trn_exec_reset(TrnDevice *d);
 /* A queue may have become able to run: run a little now, the rest later. */
 void trn_exec_kick(TrnEngine *e, unsigned q);
+/* A queue was parked and may go on. */
+void trn_exec_wake(TrnEngine *e, unsigned q);
 /* Looks at all queues of all engines: after migration, after a stop. */
 void trn_exec_kick_all(TrnDevice *d);
 /* A queue was reset, or its engine (@q < 0) stopped: forget work in flight. */
@@ -221,15 +248,17 @@ bool trn_queue_can_run(const TrnEngine *e, unsigned q);
 bool trn_packet_causes(TrnEngine *e, const TrnPacket *p);
 /* Drops a bad packet; false when the engine aborted. */
 bool trn_packet_fail(TrnEngine *e, unsigned q, TrnPacket *p);
-/* Bytes of a stack; returns when it can have delivered all it ever did. */
-uint64_t trn_stack_account(TrnDevice *d, int stack, uint64_t bytes);
-void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
-                        int dst_stack);
 /* Interrupts of a packet whose data is visible */
 void trn_packet_interrupt(TrnEngine *e, unsigned q, const TrnPacket *p);
 /* Heads, completion rings, trace; false when the engine aborted. */
 bool trn_packet_retire(TrnEngine *e, unsigned q, const TrnPacket *p,
                        bool error);
+
+/* time.c */
+/* Bytes of a stack; returns when it can have delivered all it ever did. */
+uint64_t trn_stack_account(TrnDevice *d, int stack, uint64_t bytes);
+void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
+                        int dst_stack);
 
 /* udma-reorder.c: the executor when the property "reorder" is set */
 typedef struct TrnReorder TrnReorder;
