@@ -31,6 +31,7 @@ static const struct {
 	{ EBUSY, "EBUSY", "in use" },
 	{ EXDEV, "EXDEV", "objects of different devices in one call, or no way between them" },
 	{ ENOTCONN, "ENOTCONN", "a group has lost a member" },
+	{ EPROTO, "EPROTO", "a rank says what it should not" },
 	{ EALREADY, "EALREADY", "already so" },
 	{ EAGAIN, "EAGAIN", "not yet" },
 	{ EINTR, "EINTR", "a signal came" },

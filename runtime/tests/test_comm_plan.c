@@ -119,15 +119,15 @@ static double epsilon(uint32_t dtype)
 {
 	switch (dtype) {
 	case NEURON_DTYPE_FP32:
-		return 0x1p-24;
+		return ldexp(1, -24);
 	case NEURON_DTYPE_FP16:
-		return 0x1p-11;
+		return ldexp(1, -11);
 	case NEURON_DTYPE_BF16:
-		return 0x1p-8;
+		return ldexp(1, -8);
 	case NEURON_DTYPE_FP8_E4M3:
-		return 0x1p-4;
+		return ldexp(1, -4);
 	default:
-		return 0x1p-3;
+		return ldexp(1, -3);
 	}
 }
 
@@ -143,13 +143,13 @@ static bool element_is_right(struct sim *s, uint32_t run, uint64_t at, const uns
 	/* Only sums of floats depend on the order: n - 1 roundings of partial sums. */
 	if (!nrn_dtype_is_float(s->dtype) || s->combine != NEURON_COMBINE_SUM)
 		return false;
-	bound = s->c.num_ranks * epsilon(s->dtype) * magnitude * 1.5 + 0x1p-8;
+	bound = s->c.num_ranks * epsilon(s->dtype) * magnitude * 1.5 + ldexp(1, -8);
 	return fabs((double)nrn_load_float(s->dtype, got) - sum) <= bound;
 }
 
 static const char *wrong(const struct sim *s, uint32_t rank, uint64_t at)
 {
-	snprintf(problem_text, sizeof(problem_text), "rank %u, byte %llu of %llu is wrong", rank,
+	snprintf(problem_text, sizeof(problem_text), "rank %u: byte %llu of %llu", rank,
 		 (unsigned long long)at, (unsigned long long)out_size[rank]);
 	(void)s;
 	return problem_text;
@@ -335,9 +335,8 @@ static void try(struct sim *s)
 	}
 	free(s->sem);
 	if (problem)
-		fail_msg("op %u algorithm %u: %u ranks, %llu bytes (first), %s %s, %u channels, "
-			 "scratch %llu, phases %u %u, root %u peer %u server %u, %sin place, "
-			 "seed %llu: %s", c->op, c->algorithm, c->num_ranks,
+		fail_msg("op %u algorithm %u: %u ranks, %llu bytes (first), %s %s, %u channels, scratch %llu, phases %u %u, root %u peer %u server %u, %sin place, seed %llu: %s",
+			 c->op, c->algorithm, c->num_ranks,
 			 (unsigned long long)c->sizes[0], nrn_dtype_name(s->dtype),
 			 s->combine == NEURON_COMBINE_SUM ? "sum" : "min or max", c->channels,
 			 (unsigned long long)c->scratch, c->phase[0], c->phase[1], c->root,
@@ -516,7 +515,7 @@ static void test_floats(void **state)
 	assert_true(nrn_load_float(NEURON_DTYPE_FP8_E4M3, &bits) == 448.0f);
 	nrn_store_float(NEURON_DTYPE_FP8_E4M3, &bits, 465.0f);
 	assert_true(isnan(nrn_load_float(NEURON_DTYPE_FP8_E4M3, &bits)));
-	nrn_store_float(NEURON_DTYPE_BF16, &bits, 1.0f + 0x1p-8f);
+	nrn_store_float(NEURON_DTYPE_BF16, &bits, 1.0f + ldexp(1, -8));
 	assert_true(nrn_load_float(NEURON_DTYPE_BF16, &bits) == 1.0f);
 }
 

@@ -31,6 +31,7 @@
 #include <neuron/error.h>
 #include <neuron/device.h>
 #include <neuron/buffer.h>
+#include <neuron/comm.h>
 #include <neuron/fabric.h>
 #include <neuron/fence.h>
 #include <neuron/monitor.h>

@@ -110,6 +110,28 @@ static void all_of(const struct nrn_builder *b, struct nrn_team *t)
 		t->rank[i] = i;
 }
 
+/* All, in the order of the ring; and blocks of ranks in that order */
+static void ring_of(const struct nrn_builder *b, struct nrn_team *t)
+{
+	uint32_t i;
+
+	all_of(b, t);
+	for (i = 0; b->c->order && i < t->size; i++) {
+		t->rank[i] = b->c->order[i];
+		if (t->rank[i] == b->rank)
+			t->me = i;
+	}
+}
+
+static void ring_blocks(const struct nrn_team *t, const struct nrn_block *block,
+			struct nrn_block *ordered)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->size; i++)
+		ordered[i] = block[t->rank[i]];
+}
+
 /* Ranks of the own server, and those at the same place in each server */
 static void local_and_across(const struct nrn_builder *b, struct nrn_team *local,
 			     struct nrn_team *across)
@@ -183,6 +205,7 @@ static void all_reduce(struct nrn_builder *b, const struct nrn_block *all)
 	cut_blocks(all, t.size, block);
 	switch (b->c->algorithm) {
 	case NEURON_COMM_RING:
+		ring_of(b, &t);
 		nrn_ring_reduce_scatter(b, &t, block, NRN_SRC, 0);
 		nrn_ring_all_gather(b, &t, block);
 		break;
@@ -208,6 +231,7 @@ static void all_reduce(struct nrn_builder *b, const struct nrn_block *all)
 static void all_gather(struct nrn_builder *b, const struct nrn_block *block)
 {
 	const struct nrn_block *own = &block[b->rank];
+	struct nrn_block ordered[NRN_MAX_RANKS];
 	struct nrn_team t;
 
 	if (b->c->algorithm == NEURON_COMM_MULTICAST) {
@@ -216,10 +240,14 @@ static void all_gather(struct nrn_builder *b, const struct nrn_block *block)
 	}
 	if (!b->c->in_place)
 		nrn_copy(b, b->rank, NRN_DST, own->dst, NRN_SRC, own->src, own->size);
+	if (b->c->algorithm == NEURON_COMM_RING) {
+		ring_of(b, &t);
+		ring_blocks(&t, block, ordered);
+		nrn_ring_all_gather(b, &t, ordered);
+		return;
+	}
 	all_of(b, &t);
-	if (b->c->algorithm == NEURON_COMM_RING)
-		nrn_ring_all_gather(b, &t, block);
-	else if (b->c->algorithm == NEURON_COMM_HALVING)
+	if (b->c->algorithm == NEURON_COMM_HALVING)
 		nrn_doubling_all_gather(b, &t, block);
 	else if (b->c->algorithm == NEURON_COMM_HIERARCHICAL)
 		hierarchical_all_gather(b, block);
@@ -229,15 +257,19 @@ static void all_gather(struct nrn_builder *b, const struct nrn_block *block)
 
 static void reduce_scatter(struct nrn_builder *b, const struct nrn_block *block)
 {
+	struct nrn_block ordered[NRN_MAX_RANKS];
 	struct nrn_team t;
 
-	all_of(b, &t);
-	if (b->c->algorithm == NEURON_COMM_RING)
-		nrn_ring_reduce_scatter(b, &t, block, NRN_SRC, 0);
-	else if (b->c->algorithm == NEURON_COMM_MESH)
+	if (b->c->algorithm == NEURON_COMM_RING) {
+		ring_of(b, &t);
+		ring_blocks(&t, block, ordered);
+		nrn_ring_reduce_scatter(b, &t, ordered, NRN_SRC, 0);
+	} else if (b->c->algorithm == NEURON_COMM_MESH) {
+		all_of(b, &t);
 		nrn_mesh_reduce_scatter(b, &t, block, NRN_SRC, 0);
-	else
+	} else {
 		nrn_group_reduce_scatter(b, &block[b->rank]);
+	}
 }
 
 /* The channel's part of each rank's block. Returns where the own one is in all. */

@@ -31,6 +31,8 @@
 #define NRN_COMBINE_ALIGN 16u
 /* As many as there are DMA engines worth using side by side */
 #define NRN_MAX_CHANNELS 32u
+/* Pieces of a channel's list that is too long for the driver, one after the other */
+#define NRN_MAX_PIECES 32u
 /* Ranks of a communicator: chips of the largest domain */
 #define NRN_MAX_RANKS 256u
 
@@ -83,7 +85,9 @@ enum nrn_sem {
 static inline uint64_t nrn_sem_index(uint32_t num_ranks, uint32_t channel, enum nrn_sem kind,
 				     uint32_t index)
 {
-	return ((uint64_t)channel * NRN_NUM_SEMS + kind) * num_ranks + index;
+	uint32_t stride = num_ranks > NRN_MAX_PIECES ? num_ranks : NRN_MAX_PIECES;
+
+	return ((uint64_t)channel * NRN_NUM_SEMS + kind) * stride + index;
 }
 
 /**
@@ -112,6 +116,8 @@ struct nrn_collective {
 	uint64_t scratch;
 	/** @server: ranks of a server for HIERARCHICAL: r / server is its number */
 	uint32_t server;
+	/** @order: ranks in the order of the ring; NULL: as they are numbered */
+	const uint16_t *order;
 	/** @chunk: bytes of a signal in copies without slots; 0: 1 MiB */
 	uint64_t chunk;
 };
