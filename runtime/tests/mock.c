@@ -255,6 +255,7 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 	memset(&u, 0, sizeof(u));
 	switch (arg->type) {
 	case TRAINIUM_QUERY_DEVICE:
+		mock.looks += mock.busy;
 		u.device.uapi_major = (uint16_t)mock.uapi_major;
 		u.device.uapi_minor = TRAINIUM_UAPI_MINOR;
 		u.device.generation = 2;
@@ -291,8 +292,8 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 		u.engine.core = arg->index < 128 ? arg->index / 16 : ~0u;
 		u.engine.flags = TRAINIUM_ENGINE_HOST_ACCESS;
 		u.engine.rings_free = 15;
-		u.engine.bytes = 4711;
-		u.engine.busy_ns = 815;
+		u.engine.bytes = 4711 + mock.looks * arg->index * 1000000;
+		u.engine.busy_ns = 815 + mock.looks * arg->index * 1000000;
 		size = sizeof(u.engine);
 		break;
 	case TRAINIUM_QUERY_QUEUE:
@@ -329,7 +330,8 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 	case TRAINIUM_QUERY_CORE:
 		if (arg->index >= 8)
 			return -EINVAL;
-		u.core.idle[3] = arg->index + 1;
+		u.core.idle[3] = arg->index + 1 + mock.looks;
+		u.core.matmul[0] = mock.looks * arg->index;
 		size = sizeof(u.core);
 		break;
 	case TRAINIUM_QUERY_FABRIC:

@@ -67,6 +67,10 @@ struct mock {
 	int no_import;
 	uint64_t reset_count;
 	uint64_t event_types;
+	/** @busy: engines, cores and ports do more from one query of the device to the next */
+	bool busy;
+	/** @looks: queries of the device, if @busy */
+	uint64_t looks;
 	/** @torus: the fabric is one, not NVLink */
 	bool torus;
 	/** @path: status of the way to the other chip */

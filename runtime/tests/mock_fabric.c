@@ -45,7 +45,7 @@ static int get_port(struct drm_trainium_fabric_port *arg)
 	arg->reason = mock.port_reason;
 	arg->peer_serial = 0xabcdef;
 	for (i = 0; i < TRAINIUM_PORT_NUM_COUNTERS; i++)
-		arg->counters[i] = 100 + i;
+		arg->counters[i] = 100 + i + mock.looks * 1000000;
 	return 0;
 }
 

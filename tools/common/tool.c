@@ -172,6 +172,13 @@ struct tool_text tool_time(int64_t ns)
 	return out;
 }
 
+void tool_printable(char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
+
 bool tool_parse_size(const char *text, uint64_t *size)
 {
 	unsigned long long value;

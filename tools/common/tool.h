@@ -65,6 +65,9 @@ struct tool_text tool_rate(uint64_t bytes, int64_t ns);
 /* "850 ns", "12.3 us", "4.56 ms" */
 struct tool_text tool_time(int64_t ns);
 
+/* Names of processes are what their owners like: only plain ASCII stays. */
+void tool_printable(char *text);
+
 /* Number with optional K, M, G; false when it is none. */
 bool tool_parse_size(const char *text, uint64_t *size);
 

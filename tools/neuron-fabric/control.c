@@ -63,10 +63,12 @@ static void warn_of_holders(const struct chip *chip)
 	uint32_t from;
 
 	for (from = 0; !neuron_device_next_holder(chip->device, from, &holder);
-	     from = holder.id + 1)
+	     from = holder.id + 1) {
+		tool_printable(holder.command);
 		if (holder.pid && !holder.self && (holder.queues || holder.hbm_bytes))
 			tool_warn("process %d (%s) uses device %u", holder.pid, holder.command,
 				  chip->entry.index);
+	}
 }
 
 /*

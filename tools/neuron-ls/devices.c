@@ -40,6 +40,7 @@ static void ask_holders(struct device *device)
 		device->processes = grown;
 		grown += device->num_processes++;
 		grown->pid = holder.pid;
+		tool_printable(holder.command);
 		memcpy(grown->command, holder.command, sizeof(grown->command));
 	}
 }

@@ -46,6 +46,7 @@ static void set_up(void)
 	if (has("path-down"))
 		mock.path = TRAINIUM_PATH_DOWN;
 	mock.torus = has("torus");
+	mock.busy = has("at-work");
 	if (has("busy"))
 		mock.port_error = -EBUSY;
 }
