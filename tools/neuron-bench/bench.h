@@ -73,6 +73,9 @@ void bench_batch(struct bench *bench, const struct row *row, struct result *resu
 /* probe.c */
 void bench_probe(struct bench *bench, const struct row *row, struct result *result);
 
+/* coll.c: neuron-bench coll; returns the exit status */
+int bench_coll(int argc, char **argv);
+
 /* kill.c */
 void bench_kill(struct bench *bench, const struct row *row, struct result *result);
 

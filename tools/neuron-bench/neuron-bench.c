@@ -224,6 +224,7 @@ static void list(void)
 static void print_usage(void)
 {
 	printf("usage: neuron-bench [OPTION]\n"
+	       "       neuron-bench coll [OPTION]   (see neuron-bench coll --help)\n"
 	       "\n"
 	       "Measures driver and library on one device. Every row verifies its data.\n"
 	       "\n"
@@ -269,6 +270,8 @@ int main(int argc, char **argv)
 	int c;
 
 	tool_name = "neuron-bench";
+	if (argc > 1 && !strcmp(argv[1], "coll"))
+		return bench_coll(argc - 1, argv + 1);
 	while ((c = getopt_long(argc, argv, "o:d:a:f:jlm:r:hV", options, NULL)) != -1) {
 		switch (c) {
 		case 'o':

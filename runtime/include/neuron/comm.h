@@ -225,6 +225,9 @@ NEURON_API int neuron_comm_get_info(struct neuron_comm *comm, struct neuron_comm
  */
 NEURON_API int neuron_comm_register(struct neuron_comm *comm, struct neuron_buffer *buffer);
 
+/** Note the modelled time of the end: neuron_request_get_time() */
+#define NEURON_COMM_TIMED	(1u << 0)
+
 /**
  * struct neuron_comm_call - what a collective may be told
  */
@@ -235,8 +238,8 @@ struct neuron_comm_call {
 	uint32_t algorithm;
 	/** @channels: DMA engines at work side by side; 0: by size */
 	uint32_t channels;
-	/** @reserved: 0 */
-	uint32_t reserved;
+	/** @flags: NEURON_COMM_TIMED */
+	uint32_t flags;
 };
 
 /**
@@ -443,6 +446,27 @@ NEURON_API int neuron_request_wait(struct neuron_request *request, int64_t timeo
  * Return: 1 it has ended well; 0 not yet; negative as neuron_request_wait().
  */
 NEURON_API int neuron_request_test(struct neuron_request *request);
+
+/**
+ * neuron_request_get_time() - modelled time of the end
+ * @request: request that has ended, of a call with NEURON_COMM_TIMED
+ * @time_ns: out: time of the DMA engine of this rank's first channel
+ *
+ * The difference to that of an earlier call with the same arguments is the
+ * modelled time from end to end, if there was nothing else in between.
+ *
+ * Return: 0; -EINVAL it has not ended; -EOPNOTSUPP it has no time: it was not
+ * asked for, the device has no timestamps, or this rank had nothing to do.
+ */
+NEURON_API int neuron_request_get_time(struct neuron_request *request, uint64_t *time_ns);
+
+/**
+ * neuron_request_get_algorithm() - how it is, or was, done
+ * @request: request
+ *
+ * Return: enum neuron_comm_algorithm; -EINVAL.
+ */
+NEURON_API int neuron_request_get_algorithm(struct neuron_request *request);
 
 /**
  * neuron_request_destroy() - give a request back

@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-#define CALL_MIN	NRN_SIZE_UPTO(struct neuron_comm_call, reserved)
+#define CALL_MIN	NRN_SIZE_UPTO(struct neuron_comm_call, flags)
 
 static int find_window(struct neuron_comm *comm, const struct neuron_buffer *buffer,
 		       uint32_t *window, const char *what)
@@ -169,11 +169,14 @@ static int start(struct neuron_comm *comm, struct nrn_call *call, const uint64_t
 
 	if (options)
 		ret = nrn_take_options(&o, sizeof(o), options, CALL_MIN, "neuron_comm_call");
-	if (!ret && (o.reserved || o.channels > comm->clique->options.channels))
+	if (!ret && o.flags & ~NEURON_COMM_TIMED)
+		ret = nrn_fail(-EINVAL, "rank %u: unknown flags 0x%x of a call", comm->rank, o.flags);
+	if (!ret && o.channels > comm->clique->options.channels)
 		ret = nrn_fail(-EINVAL, "rank %u: %u channels: the communicator has %u", comm->rank,
 			       o.channels, comm->clique->options.channels);
 	if (ret)
 		return ret;
+	call->flags = o.flags;
 	call->c.num_ranks = comm->clique->num_ranks;
 	call->sizes = calloc(num_counts, sizeof(*call->sizes));
 	if (!call->sizes)

@@ -298,7 +298,7 @@ static struct neuron_comm *new_comm(struct nrn_clique *clique, struct neuron_dev
 	comm->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (comm->eventfd < 0) {
 		nrn_fail(-EMFILE, "%s: no eventfd for rank %u", device->label, rank);
-	} else if (!neuron_buffer_create(device, NEURON_HOST, NRN_MAX_LISTS * sizeof(uint64_t),
+	} else if (!neuron_buffer_create(device, NEURON_HOST, 2 * NRN_MAX_LISTS * sizeof(uint64_t),
 					 NULL, &comm->word_buffer) &&
 		   !neuron_buffer_map(comm->word_buffer, &words)) {
 		comm->words = words;

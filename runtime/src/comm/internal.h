@@ -84,6 +84,9 @@ struct nrn_prepared {
 	uint64_t used;			/* when */
 	uint32_t running;		/* requests */
 	uint32_t num_lists;
+	/** @stamp: list that writes the time; of which there is none otherwise */
+	uint32_t stamp;
+	bool stamped;
 	struct {
 		uint32_t id;
 		uint32_t word;
@@ -98,6 +101,7 @@ struct nrn_call {
 	struct neuron_comm_data data;
 	uint32_t src_window, dst_window;
 	uint32_t rank_op;		/* SEND_RECV: 0 sends, 1 receives */
+	uint32_t flags;
 };
 
 struct neuron_request {
@@ -110,6 +114,7 @@ struct neuron_request {
 	uint64_t *target;		/* by list */
 	bool started, ended, held;
 	int64_t deadline;
+	uint64_t time;			/* 0: none */
 	int error;
 	char sentence[256];
 };
@@ -123,7 +128,7 @@ struct neuron_comm {
 	uint32_t num_windows;
 	struct nrn_window window[NRN_MAX_WINDOWS];
 	uint64_t scratch_at;
-	/** @words: what lists have completed */
+	/** @words: what lists have completed; then, when those that tell have ended */
 	struct neuron_buffer *word_buffer;
 	atomic_uint_least64_t *words;
 	uint8_t word_used[NRN_MAX_LISTS];

@@ -17,7 +17,8 @@ static unsigned char *make_key(const struct nrn_call *call, uint64_t num_sizes, 
 	const uint64_t words[] = {
 		call->c.op, call->c.algorithm, call->c.root, call->c.peer, call->c.channels,
 		call->data.dtype, call->data.reduction, call->src_window, call->data.src_offset,
-		call->dst_window, call->data.dst_offset, call->rank_op, num_sizes,
+		call->dst_window, call->data.dst_offset, call->rank_op, call->flags,
+		num_sizes,
 	};
 	unsigned char *key;
 
@@ -285,16 +286,31 @@ static int put_piece(struct neuron_comm *comm, const struct nrn_call *call,
 	return ret;
 }
 
+/* After all else: the word of the list that make_list() will find */
+static void put_stamp(struct neuron_comm *comm, struct drm_trainium_op *op)
+{
+	while (comm->num_lists >= NRN_MAX_LISTS && drop_oldest(comm))
+		;
+	*op = (struct drm_trainium_op){
+		.type = TRAINIUM_OP_TIMESTAMP,
+		.dst = comm->word_buffer->handle,
+		.dst_offset = (NRN_MAX_LISTS + (uint64_t)find_word(comm)) * sizeof(uint64_t),
+		.size = sizeof(uint64_t),
+	};
+}
+
 static int make_channel(struct neuron_comm *comm, const struct nrn_call *call,
 			struct nrn_prepared *p, uint32_t channel, const struct nrn_list *list,
 			uint64_t room)
 {
+	bool stamp = call->flags & NEURON_COMM_TIMED && !channel &&
+		     comm->device->features & TRAINIUM_FEATURE_TIMESTAMP;
 	struct drm_trainium_op *ops;
 	uint32_t next = 0, count, piece;
 	uint64_t done = 0;
 	int ret = 0;
 
-	ops = malloc(((uint64_t)list->count + 2) * sizeof(*ops));
+	ops = malloc(((uint64_t)list->count + 3) * sizeof(*ops));
 	if (!ops)
 		return nrn_fail(-ENOMEM, "%s: out of memory", comm->device->label);
 	for (piece = 0; !ret && next < list->count; piece++) {
@@ -305,6 +321,11 @@ static int make_channel(struct neuron_comm *comm, const struct nrn_call *call,
 			break;
 		}
 		ret = put_piece(comm, call, list, channel, piece, &next, &done, room, ops, &count);
+		if (!ret && stamp && next == list->count) {
+			put_stamp(comm, &ops[count++]);
+			p->stamp = p->num_lists;
+			p->stamped = true;
+		}
 		if (!ret)
 			ret = make_list(comm, p, ops, count);
 	}

@@ -138,7 +138,7 @@ static int work_failed(struct neuron_comm *comm, const struct neuron_request *r,
 }
 
 /* 1 all lists have come to the end of this run, 0 not, or an error */
-static int look(struct neuron_comm *comm, const struct neuron_request *r)
+static int look(struct neuron_comm *comm, struct neuron_request *r)
 {
 	uint32_t i;
 	int done = 1;
@@ -152,6 +152,8 @@ static int look(struct neuron_comm *comm, const struct neuron_request *r)
 			done = 0;
 	}
 	atomic_thread_fence(memory_order_acquire);
+	if (done && r->prepared->stamped)
+		r->time = comm->words[NRN_MAX_LISTS + r->prepared->list[r->prepared->stamp].word];
 	return done;
 }
 
@@ -221,7 +223,7 @@ static bool same_lists(const struct nrn_call *a, const struct nrn_call *b)
 	       a->data.dst_offset == b->data.dst_offset && a->sizes[0] == b->sizes[0] &&
 	       /* Others have more sizes; and the CPU has something to do in between. */
 	       (a->c.op == NEURON_COMM_ALL_REDUCE || a->c.op == NEURON_COMM_BARRIER) &&
-	       a->data.reduction != NEURON_COMM_AVG;
+	       a->data.reduction != NEURON_COMM_AVG && !a->flags && !b->flags;
 }
 
 /* May it start while what is before it goes on? */
@@ -436,6 +438,31 @@ int neuron_request_test(struct neuron_request *r)
 		ret = r->error ? result(r) : 1;
 	pthread_mutex_unlock(&nrn_comm_lock);
 	return ret;
+}
+
+int neuron_request_get_time(struct neuron_request *r, uint64_t *time_ns)
+{
+	int ret = 0;
+
+	if (!r || !time_ns)
+		return nrn_fail(-EINVAL, "%s: no %s (NULL)", __func__,
+				r ? "place for the time" : "request");
+	pthread_mutex_lock(&nrn_comm_lock);
+	if (!r->ended || r->error)
+		ret = nrn_fail(-EINVAL, "%s has not ended well", op_name(r->call.c.op));
+	else if (!r->time)
+		ret = nrn_fail(-EOPNOTSUPP, "%s has no time", op_name(r->call.c.op));
+	else
+		*time_ns = r->time;
+	pthread_mutex_unlock(&nrn_comm_lock);
+	return ret;
+}
+
+int neuron_request_get_algorithm(struct neuron_request *r)
+{
+	if (!r)
+		return nrn_fail(-EINVAL, "%s: no request (NULL)", __func__);
+	return (int)r->call.c.algorithm;
 }
 
 void neuron_request_destroy(struct neuron_request *r)
