@@ -248,7 +248,10 @@ static int trn_submit_combine(struct trn_submit *s, struct trn_job_op *op,
 		return ret;
 	/* Combined twice, the result would be another one. */
 	if (op->type == TRAINIUM_OP_ACCUMULATE) {
-		if (op->dst->placement == TRAINIUM_BO_GROUP || op->src == op->dst)
+		if (op->dst->placement == TRAINIUM_BO_GROUP)
+			return -EINVAL;
+		if (op->src == op->dst && op->src_offset < op->dst_offset + op->size &&
+		    op->dst_offset < op->src_offset + op->size)
 			return -EINVAL;
 		s->once = true;
 	}

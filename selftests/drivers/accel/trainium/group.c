@@ -437,6 +437,11 @@ TEST_F(group, accumulate)
 	EXPECT_EQ(-EINVAL, trn_run(self->fd[0], self->queue[0], &op, 1));
 	op.flags = how;
 	op.src = dst.handle;
+	op.src_offset = SIZE / 2;
+	EXPECT_EQ(-EINVAL, trn_run(self->fd[0], self->queue[0], &op, 1));
+	op.size = SIZE / 2;
+	EXPECT_EQ(0, trn_run(self->fd[0], self->queue[0], &op, 1));
+	op.src_offset = 0;
 	EXPECT_EQ(-EINVAL, trn_run(self->fd[0], self->queue[0], &op, 1));
 	/* There is no group to be reduced. */
 	op.src = src.handle;
