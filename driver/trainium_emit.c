@@ -8,6 +8,7 @@
 #include <drm/drm_drv.h>
 
 #include "trainium_emit.h"
+#include "trainium_user.h"
 
 /**
  * trn_bo_find_seg - segment of a buffer
@@ -341,6 +342,11 @@ bool trn_emit_other(struct trn_emit *e, const struct trn_job_op *op, u64 *done)
 	case TRAINIUM_OP_REDUCE:
 	case TRAINIUM_OP_ACCUMULATE:
 		return trn_emit_combine(e, op, done);
+	case TRAINIUM_OP_SIGNAL:
+	case TRAINIUM_OP_WAIT:
+		return trn_emit_semaphore(e, op, done);
+	case TRN_OP_COMPLETE:
+		return trn_emit_complete(e, op, done);
 	default:
 		return trn_emit_fill(e, op, done);
 	}

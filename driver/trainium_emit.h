@@ -70,6 +70,8 @@ bool trn_emit_copy_slow(struct trn_emit *e, const struct trn_job_op *op, u64 *do
 bool trn_emit_span(struct trn_emit *e, const struct trn_job_op *op, struct trn_cursor *dst,
 		   struct trn_cursor *src, u64 *done);
 bool trn_emit_combine(struct trn_emit *e, const struct trn_job_op *op, u64 *done);
+bool trn_emit_semaphore(struct trn_emit *e, const struct trn_job_op *op, u64 *done);
+bool trn_emit_complete(struct trn_emit *e, const struct trn_job_op *op, u64 *done);
 bool trn_emit_other(struct trn_emit *e, const struct trn_job_op *op, u64 *done);
 void trn_emit_rewind(struct trn_emit *e);
 bool trn_bo_is_aligned(const struct trn_bo *bo, u64 offset);

@@ -11,6 +11,7 @@
 #include <drm/drm_drv.h>
 
 #include "trainium_emit.h"
+#include "trainium_user.h"
 
 /* Timer ticks between two looks at the rings when there are no interrupts */
 #define TRN_POLL_TICKS		1
@@ -338,6 +339,8 @@ static void trn_slot_complete(struct trn_queue *q, struct trn_slot *slot)
 			q->late_error = slot->error;
 			q->late_seqno = slot->seqno;
 		}
+		if (q->user)
+			trn_user_lost(q, slot->error);
 	}
 	WRITE_ONCE(q->completed, slot->seqno);
 	trace_trn_complete(q->tdev, q->id, slot->seqno, slot->error);
@@ -387,6 +390,8 @@ static bool trn_queue_reap_locked(struct trn_queue *q, bool synced)
 		trn_slot_complete(q, slot);
 		progress = true;
 	}
+	if (progress && unlikely(q->user))
+		trn_user_tell(q);
 	if (progress && q->completed == started) {
 		if (q->busy_since) {
 			q->busy_ns += ktime_get_ns() - q->busy_since;

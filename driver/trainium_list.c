@@ -5,9 +5,11 @@
  * A list is a queue with one ring that nobody else writes to. Its descriptors
  * and the marker behind them are a unit, and the ring is full of copies of it,
  * as many as fit. Each submit starts the next copy: only the ring ids in it,
- * the number of the marker and the tail pointers are written. Units are powers
- * of two or multiples of 16 long, filled up with copies of a word of zeroes to
- * nowhere, so that the ring, whose length is a multiple of 16, ends with one.
+ * the number of the marker and the tail pointers are written, and in a user list
+ * the number of the job. Words that descriptors read lie beside them: each unit
+ * has its own. Units are powers of two or multiples of 16 long, filled up with
+ * copies of a word of zeroes to nowhere, so that the ring, whose length is a
+ * multiple of 16, ends with one.
  *
  * A list keeps its buffers while it may run. When a handle of one of them is
  * closed the list is spent: it ends what it has begun and takes no submits.
@@ -20,6 +22,7 @@
 
 #include "trainium_emit.h"
 #include "trainium_submit.h"
+#include "trainium_user.h"
 
 #define TRN_LIST_SLOTS		TRN_RING_DEFAULT_SLOTS
 #define TRN_LIST_UNIT_ALIGN	TRN_UDMA_Q_LEN_ALIGN
@@ -50,6 +53,8 @@ struct trn_list {
 	u64 share_count;
 	/** @bytes: that a submit moves */
 	u64 bytes;
+	/** @tells: the last descriptor of the ops tells the seqno */
+	bool tells;
 };
 
 /* Writing it once */
@@ -67,7 +72,7 @@ static void trn_list_fill_ring(struct trn_list *list, struct trn_ring *ring)
 {
 	struct trn_device *tdev = ring->engine->tdev;
 	u64 zeroes = trn_host_axi(tdev, tdev->zeroes_dma);
-	u32 at, i;
+	u32 at, i, slot;
 
 	while (ring->head < list->unit - 1)
 		trn_ring_copy(ring, ring->done_axi + sizeof(*ring->done), zeroes,
@@ -80,8 +85,11 @@ static void trn_list_fill_ring(struct trn_list *list, struct trn_ring *ring)
 		for (i = 0; i < list->unit; i++) {
 			ring->m2s[at + i] = ring->m2s[i];
 			ring->s2m[at + i] = ring->s2m[i];
+			if (!trn_ring_is_operand(ring, le64_to_cpu(ring->m2s[i].addr), &slot))
+				continue;
+			ring->m2s[at + i].addr = cpu_to_le64(ring->marker_axi + 8 * (at + i));
+			ring->marker[at + i] = ring->marker[i];
 		}
-		ring->m2s[at + i - 1].addr = cpu_to_le64(ring->marker_axi + 8 * (at + i - 1));
 	}
 }
 
@@ -151,6 +159,7 @@ static int trn_list_new(struct trn_queue *q, struct drm_file *file,
 		ret = -EOPNOTSUPP;
 	list->num_ops = args->op_count;
 	list->bytes = s.bytes;
+	list->tells = q->user && q->user->bo;
 	list->share_count = s.share_count;
 	if (!ret)
 		ret = trn_list_build(list, q, job, &s.refs, descs);
@@ -178,15 +187,23 @@ int trn_ioctl_list_create(struct drm_device *drm, void *data, struct drm_file *f
 		.op_count = args->op_count,
 		.op_stride = args->op_stride,
 	};
+	struct trn_user *user = NULL;
 	struct trn_queue *q;
 	int ret;
 
-	if (args->flags || args->list || args->pad || !args->op_count)
+	if (args->flags & ~TRAINIUM_LIST_F_USER || args->list || args->pad || !args->op_count)
+		return -EINVAL;
+	if (!(args->flags & TRAINIUM_LIST_F_USER) && !trn_completion_is_zero(&args->completion))
 		return -EINVAL;
 	ret = trn_queue_check_place(tdev, args->stack, args->priority) ?: trn_submit_check(&submit);
 	if (ret)
 		return ret;
-	q = trn_file_new_queue(file->driver_priv, 1, args->stack, args->priority);
+	if (args->flags & TRAINIUM_LIST_F_USER) {
+		user = trn_user_new(tdev, file, &args->completion);
+		if (IS_ERR(user))
+			return PTR_ERR(user);
+	}
+	q = trn_file_new_queue(file->driver_priv, 1, args->stack, args->priority, user);
 	if (IS_ERR(q))
 		return PTR_ERR(q);
 
@@ -215,7 +232,7 @@ static void trn_list_set_id(struct trn_desc *desc, u64 ring_id)
 }
 
 /* Makes the next unit that of the next submit. Return: the number of its marker. */
-static u64 trn_list_next(struct trn_list *list, struct trn_ring *ring, bool irq)
+static u64 trn_list_next(struct trn_list *list, struct trn_ring *ring, u64 seqno, bool irq)
 {
 	u32 end, i;
 	u64 id;
@@ -236,6 +253,8 @@ static u64 trn_list_next(struct trn_list *list, struct trn_ring *ring, bool irq)
 	else
 		ring->s2m[end - 1].ctrl &= ~cpu_to_le64(TRN_DESC_INT);
 	ring->marker[end - 1] = cpu_to_le64(++ring->last);
+	if (list->tells)
+		ring->marker[list->next + list->descs - 1] = cpu_to_le64(seqno);
 	ring->head += list->unit;
 	ring->marker_end[ring->last & ring->mask] = ring->head;
 
@@ -273,6 +292,8 @@ static int trn_list_start(struct trn_submit *s)
 
 	if (unlikely(list->spent))
 		return -ENOENT;
+	if (unlikely(trn_user_error(q)))
+		return trn_user_error(q);
 	if (trn_list_is_shared(list, q->tdev))
 		return -EOPNOTSUPP;
 	/* Pairs with trn_queue_reap_locked(): @completed is up to date. */
@@ -286,10 +307,11 @@ static int trn_list_start(struct trn_submit *s)
 	s->barriers = true;
 	trace_trn_submit(q->tdev, q->id, s->seqno, list->num_ops, s->bytes);
 	small = list->unit <= TRN_INLINE_DESCS && s->bytes <= TRN_INLINE_BYTES && !q->busy;
-	irq = !small || !q->inline_done;
+	/* The end of what may wait is not looked for, but told. */
+	irq = !small || !q->inline_done || q->user;
 	slot = trn_slot(q, s->seqno);
 	slot->first[0] = ring->rung;
-	slot->marker[0] = trn_list_next(list, ring, irq);
+	slot->marker[0] = trn_list_next(list, ring, s->seqno, irq);
 	trace_trn_list(q->tdev, q->id, s->seqno, 2 * list->unit, irq);
 	atomic64_add(s->bytes, &ring->engine->bytes);
 	trn_ring_kick(ring);
@@ -298,6 +320,8 @@ static int trn_list_start(struct trn_submit *s)
 		q->inline_done = reached;
 	if (reached && !q->busy) {
 		trn_submit_ended(s);
+		if (q->user)
+			trn_user_tell(q);
 		return 0;
 	}
 
@@ -356,9 +380,10 @@ int trn_ioctl_list_submit(struct drm_device *drm, void *data, struct drm_file *f
 	q = trn_queue_find(file->driver_priv, args->queue);
 	if (!q)
 		return -ENOENT;
-	if (!q->list) {
+	ret = !q->list ? -ENOENT : q->user && args->out_sync_count ? -EINVAL : 0;
+	if (ret) {
 		trn_queue_put(q);
-		return -ENOENT;
+		return ret;
 	}
 
 	trn_submit_init(&s, q, file, args);

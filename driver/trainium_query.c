@@ -13,6 +13,7 @@
 #include "trainium_compat.h"
 #include "trainium_fabric.h"
 #include "trainium_queue.h"
+#include "trainium_user.h"
 
 /* Every type has the size that this driver knows. */
 union trn_query {
@@ -76,6 +77,8 @@ static void trn_query_device(struct trn_device *tdev, struct drm_trainium_query_
 		d->features |= TRAINIUM_FEATURE_TIMESTAMP;
 	if (tdev->fabric)
 		d->features |= TRAINIUM_FEATURE_FABRIC;
+	if (trn_has_semaphores(tdev))
+		d->features |= TRAINIUM_FEATURE_QUEUE_USER | TRAINIUM_FEATURE_SEMAPHORE;
 	strscpy(d->name, hw->name, sizeof(d->name));
 	d->serial = tdev->serial;
 	d->routing_id = tdev->routing_id;
@@ -130,7 +133,8 @@ static int trn_query_queue(struct trn_file *tfile, u32 index, struct drm_trainiu
 	trn_queue_reap(q);
 	mutex_lock(&q->lock);
 	spin_lock_irq(&q->fc->lock);
-	d->queue_class = q->list ? TRAINIUM_QUEUE_LIST : TRAINIUM_QUEUE_FENCED;
+	d->queue_class = q->list ? TRAINIUM_QUEUE_LIST :
+			 q->user ? TRAINIUM_QUEUE_USER : TRAINIUM_QUEUE_FENCED;
 	d->num_rings = q->num_rings;
 	d->submitted = q->submitted;
 	d->completed = q->completed;

@@ -16,6 +16,7 @@
 
 #include "trainium_emit.h"
 #include "trainium_fabric.h"
+#include "trainium_user.h"
 
 /* How much worse an engine far from the wanted stack is than a ring in use */
 #define TRN_COST_FAR		64u
@@ -71,7 +72,8 @@ struct trn_queue *trn_queue_find(struct trn_file *tfile, u32 id)
  */
 int trn_file_add_queue(struct trn_file *tfile, struct trn_queue *q)
 {
-	u32 i = q->list ? TRN_MAX_QUEUES : 0, end = i + TRN_MAX_QUEUES;
+	u32 i = q->list ? TRN_MAX_QUEUES : q->user ? 2 * TRN_MAX_QUEUES : 0;
+	u32 end = i + TRN_MAX_QUEUES;
 	int ret = -EDQUOT;
 
 	mutex_lock(&tfile->lock);
@@ -273,6 +275,9 @@ static void trn_queue_teardown(struct work_struct *work)
 	trn_refs_put(&bos);
 	trn_queue_release(q);
 	trn_list_free(q);
+	if (q->user)
+		trn_user_settle(q);
+	trn_user_free(q->user);
 	trn_patterns_free(q);
 
 	mutex_lock(&tdev->queues_lock);
@@ -296,12 +301,14 @@ static void trn_queue_teardown(struct work_struct *work)
  * @num_rings: engines to use, 0 for the driver's choice
  * @stack: prefer engines near it, or TRAINIUM_STACK_ANY
  * @priority: TRAINIUM_PRIORITY_*
+ * @user: of a user queue or list, or NULL; the queue's when it was created
  *
  * Return: the queue, to be given to trn_queue_put(); it holds a reference of its
  * own until trn_queue_close() has ended it. Or an ERR_PTR.
  */
 struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
-				u32 num_rings, u32 stack, s32 priority)
+				u32 num_rings, u32 stack, s32 priority,
+				struct trn_user *user)
 {
 	struct trn_queue *q;
 	int idx, ret;
@@ -320,6 +327,7 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 	q->tdev = tdev;
 	q->drm = &tdev->drm;
 	q->file = file;
+	q->user = user;
 	q->inline_done = true;
 	q->max_jobs = TRN_QUEUE_SLOTS;
 
@@ -390,7 +398,8 @@ void trn_queue_close(struct trn_queue *q, bool kill)
 	}
 	q->closing = true;
 	trn_queue_reap(q);
-	q->killed = kill && q->completed != q->started;
+	/* What waits in a user queue may do so for ever. */
+	q->killed = (kill || q->user) && q->completed != q->started;
 	for (seqno = q->started + 1; seqno <= q->submitted; seqno++) {
 		struct trn_slot *slot = trn_slot(q, seqno);
 
@@ -428,10 +437,13 @@ static int trn_queue_create_check(struct trn_device *tdev,
 {
 	if (args->flags || args->num_engines > TRN_QUEUE_MAX_RINGS)
 		return -EINVAL;
-	if (args->queue_class == TRAINIUM_QUEUE_USER)
-		return -EOPNOTSUPP;
-	if (args->queue_class != TRAINIUM_QUEUE_FENCED)
+	if (args->queue_class == TRAINIUM_QUEUE_USER) {
+		if (args->num_engines > 1)
+			return -EINVAL;
+	} else if (args->queue_class != TRAINIUM_QUEUE_FENCED ||
+		   !trn_completion_is_zero(&args->completion)) {
 		return -EINVAL;
+	}
 	return trn_queue_check_place(tdev, args->stack, args->priority);
 }
 
@@ -472,11 +484,12 @@ static void trn_queues_settle(struct trn_device *tdev)
  * @num_rings: engines to use, 0 for the driver's choice
  * @stack: prefer engines near it, or TRAINIUM_STACK_ANY
  * @priority: TRAINIUM_PRIORITY_*
+ * @user: of a user queue or list, from here on the queue's, or NULL
  *
  * Return: the queue, as trn_queue_new(), or an ERR_PTR.
  */
 struct trn_queue *trn_file_new_queue(struct trn_file *tfile, u32 num_rings, u32 stack,
-				     s32 priority)
+				     s32 priority, struct trn_user *user)
 {
 	u32 rings = num_rings ?: TRN_QUEUE_RINGS;
 	struct trn_device *tdev = tfile->tdev;
@@ -485,25 +498,31 @@ struct trn_queue *trn_file_new_queue(struct trn_file *tfile, u32 num_rings, u32 
 
 	ret = trn_device_wait_up(tdev);
 	if (ret)
-		return ERR_PTR(ret);
+		goto err_user;
 	ret = trn_file_charge(tfile, rings);
 	if (ret == -EDQUOT) {
 		trn_queues_settle(tdev);
 		ret = trn_file_charge(tfile, rings);
 	}
 	if (ret)
-		return ERR_PTR(ret);
+		goto err_user;
 
-	q = trn_queue_new(tdev, tfile, num_rings, stack, priority);
+	q = trn_queue_new(tdev, tfile, num_rings, stack, priority, user);
 	if (q == ERR_PTR(-ENOSPC)) {
 		trn_queues_settle(tdev);
-		q = trn_queue_new(tdev, tfile, num_rings, stack, priority);
+		q = trn_queue_new(tdev, tfile, num_rings, stack, priority, user);
 	}
-	if (IS_ERR(q))
+	if (IS_ERR(q)) {
 		trn_file_uncharge(tfile, 1, rings);
-	else
-		trn_file_uncharge(tfile, 0, rings - q->num_rings);
+		ret = PTR_ERR(q);
+		goto err_user;
+	}
+	trn_file_uncharge(tfile, 0, rings - q->num_rings);
 	return q;
+
+err_user:
+	trn_user_free(user);
+	return ERR_PTR(ret);
 }
 
 /**
@@ -517,13 +536,20 @@ int trn_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *
 	struct trn_device *tdev = to_trn_device(drm);
 	struct drm_trainium_queue_create *args = data;
 	struct trn_file *tfile = file->driver_priv;
+	struct trn_user *user = NULL;
 	struct trn_queue *q;
 	int ret;
 
 	ret = trn_queue_create_check(tdev, args);
 	if (ret)
 		return ret;
-	q = trn_file_new_queue(tfile, args->num_engines, args->stack, args->priority);
+	if (args->queue_class == TRAINIUM_QUEUE_USER) {
+		user = trn_user_new(tdev, file, &args->completion);
+		if (IS_ERR(user))
+			return PTR_ERR(user);
+	}
+	q = trn_file_new_queue(tfile, user ? 1 : args->num_engines, args->stack, args->priority,
+			       user);
 	if (IS_ERR(q))
 		return PTR_ERR(q);
 
@@ -661,7 +687,7 @@ int trn_queues_init(struct trn_device *tdev)
 		goto err_zeroes;
 	}
 	tdev->clear_queue = trn_queue_new(tdev, NULL, TRN_CLEAR_RINGS, TRAINIUM_STACK_ANY,
-					  TRAINIUM_PRIORITY_NORMAL);
+					  TRAINIUM_PRIORITY_NORMAL, NULL);
 	if (IS_ERR(tdev->clear_queue)) {
 		ret = PTR_ERR(tdev->clear_queue);
 		goto err_replay;

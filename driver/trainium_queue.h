@@ -41,7 +41,7 @@
 
 /* Limits of a file and of a submit */
 #define TRN_MAX_QUEUES		64u
-#define TRN_MAX_IDS		(2 * TRN_MAX_QUEUES)	/* and as many for lists */
+#define TRN_MAX_IDS		(3 * TRN_MAX_QUEUES)	/* for lists, and for user queues */
 #define TRN_MAX_FILE_RINGS	256u
 #define TRN_MAX_OPS		65536u
 #define TRN_MAX_SYNCS		256u
@@ -53,7 +53,7 @@ struct trn_file {
 	struct trn_device *tdev;
 	/** @lock: writers of @queues, @num_queues, @num_rings */
 	struct mutex lock;
-	/** @queues: by id - 1; lists begin at TRN_MAX_QUEUES */
+	/** @queues: by id - 1; then, TRN_MAX_QUEUES each, lists and user queues */
 	struct trn_queue __rcu *queues[TRN_MAX_IDS];
 	unsigned int num_queues;
 	unsigned int num_rings;
@@ -212,6 +212,9 @@ struct trn_pattern {
 struct trn_replay {
 	struct trn_desc m2s;
 	u64 dst;
+	/** @operand: the word that it reads, if that lies in the ring's memory */
+	u64 operand;
+	bool has_operand;
 };
 
 struct trn_queue {
@@ -261,6 +264,8 @@ struct trn_queue {
 	struct trn_slot *slots;
 	/** @list: what it starts, NULL for a queue that takes jobs */
 	struct trn_list *list;
+	/** @user: of a user queue or list: how it tells what it has done */
+	struct trn_user *user;
 
 	/* fc->lock */
 	u64 failed;
@@ -352,11 +357,12 @@ struct trn_queue *trn_queue_get(struct trn_file *tfile, u32 id);
 struct trn_queue *trn_queue_find(struct trn_file *tfile, u32 id);
 int trn_queue_check_place(struct trn_device *tdev, u32 stack, s32 priority);
 struct trn_queue *trn_file_new_queue(struct trn_file *tfile, u32 num_rings, u32 stack,
-				     s32 priority);
+				     s32 priority, struct trn_user *user);
 int trn_file_add_queue(struct trn_file *tfile, struct trn_queue *q);
 void trn_queue_put(struct trn_queue *q);
 struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
-				u32 num_rings, u32 stack, s32 priority);
+				u32 num_rings, u32 stack, s32 priority,
+				struct trn_user *user);
 void trn_queue_close(struct trn_queue *q, bool kill);
 void trn_queues_forget_bo(struct trn_device *tdev, struct trn_file *tfile, struct trn_bo *bo);
 

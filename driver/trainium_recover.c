@@ -17,6 +17,7 @@
 
 #include "trainium_emit.h"
 #include "trainium_fabric.h"
+#include "trainium_user.h"
 
 unsigned int trn_job_timeout_ms = 2000;
 module_param_named(job_timeout_ms, trn_job_timeout_ms, uint, 0444);
@@ -109,7 +110,7 @@ static bool trn_slot_in_parts(const struct trn_slot *slot)
 static u32 trn_replay_save(const struct trn_ring *ring, const struct trn_slot *slot, u32 r,
 			   struct trn_replay *to)
 {
-	u32 end = ring->marker_end[slot->marker[r] & ring->mask], at, n = 0;
+	u32 end = ring->marker_end[slot->marker[r] & ring->mask], at, word, n = 0;
 
 	for (at = slot->first[r]; at != end; at++) {
 		u32 i = at & ring->mask;
@@ -117,7 +118,12 @@ static u32 trn_replay_save(const struct trn_ring *ring, const struct trn_slot *s
 		if (le64_to_cpu(ring->s2m[i].addr) == ring->done_axi)
 			continue;
 		to[n].m2s = ring->m2s[i];
-		to[n++].dst = le64_to_cpu(ring->s2m[i].addr);
+		to[n].dst = le64_to_cpu(ring->s2m[i].addr);
+		to[n].has_operand = trn_ring_is_operand(ring, le64_to_cpu(ring->m2s[i].addr),
+							&word);
+		if (to[n].has_operand)
+			to[n].operand = le64_to_cpu(ring->marker[word]);
+		n++;
 	}
 	return n;
 }
@@ -128,8 +134,10 @@ static void trn_replay_write(struct trn_ring *ring, struct trn_slot *slot, u32 r
 	slot->first[r] = ring->head;
 	for (; n; n--, from++) {
 		u32 word0 = lower_32_bits(le64_to_cpu(from->m2s.ctrl));
+		u64 src = from->has_operand ? trn_ring_operand(ring, from->operand) :
+					      le64_to_cpu(from->m2s.addr);
 
-		trn_ring_move(ring, from->dst, le64_to_cpu(from->m2s.addr),
+		trn_ring_move(ring, from->dst, src,
 			      word0 & TRN_DESC_LEN_MASK,
 			      upper_32_bits(le64_to_cpu(from->m2s.ctrl)), word0 & TRN_M2S_DMB);
 	}
@@ -234,12 +242,14 @@ static void trn_queue_recover(struct trn_queue *q)
 	trn_queue_reap(q);
 	/* All rings: a job that fails must not go on in the others. */
 	rings = xchg(&q->lost, 0) | q->busy;
-	if (q->list)
+	if (q->list || q->user)
 		trn_queue_fail_started(q, -ECANCELED, TRAINIUM_REASON_RESET);
 	trn_queue_replay_begin(q);
 	for_each_set_bit(r, &rings, q->num_rings)
 		ret = trn_queue_replay_ring(q, r) ?: ret;
 	trn_queue_replay_end(q, ret ? -ECANCELED : 0);
+	if (q->user)
+		trn_user_settle(q);
 	q->watched_at = jiffies;
 	trn_queue_reap(q);
 	mutex_unlock(&q->lock);
@@ -481,8 +491,9 @@ static bool trn_queue_is_stuck(struct trn_queue *q)
 		q->watched_hw = position;
 		q->watched_at = jiffies;
 	}
-	return aborted || time_after_eq(jiffies, q->watched_at +
-					msecs_to_jiffies(trn_job_timeout_ms));
+	/* A user queue may wait for as long as it likes. */
+	return aborted || (!q->user && time_after_eq(jiffies, q->watched_at +
+						     msecs_to_jiffies(trn_job_timeout_ms)));
 }
 
 /**
@@ -627,6 +638,8 @@ void trn_queues_restart(struct trn_device *tdev)
 			trn_irq_enable_ring(q->ring[i]);
 		}
 		q->frozen = false;
+		if (q->user)
+			trn_user_settle(q);
 		mutex_unlock(&q->lock);
 		trn_queue_reap(q);
 	}

@@ -205,6 +205,30 @@ static inline void trn_ring_copy(struct trn_ring *ring, u64 dst, u64 src,
 }
 
 /**
+ * trn_ring_operand - put a word beside the next descriptor
+ * @ring: a ring with space for it
+ * @value: the word, which the descriptor reads
+ *
+ * Return: its AXI address.
+ */
+static inline u64 trn_ring_operand(struct trn_ring *ring, u64 value)
+{
+	u32 slot = ring->head & ring->mask;
+
+	ring->marker[slot] = cpu_to_le64(value);
+	return ring->marker_axi + sizeof(__le64) * slot;
+}
+
+/* Is it the address of such a word, and of which slot? */
+static inline bool trn_ring_is_operand(const struct trn_ring *ring, u64 axi, u32 *slot)
+{
+	u64 at = axi - ring->marker_axi;
+
+	*slot = at / sizeof(__le64);
+	return axi >= ring->marker_axi && at < sizeof(__le64) * ((u64)ring->mask + 1);
+}
+
+/**
  * trn_ring_marker - write a marker
  * @ring: a ring with space for it
  * @irq: interrupt when it is reached (needs trn_irq_enable_ring())

@@ -16,6 +16,7 @@
 
 #include "trainium_emit.h"
 #include "trainium_submit.h"
+#include "trainium_user.h"
 
 #define TRN_MAX_OP_STRIDE	4096u
 
@@ -271,6 +272,11 @@ static int trn_submit_other(struct trn_submit *s, struct trn_job_op *op,
 	case TRAINIUM_OP_REDUCE:
 	case TRAINIUM_OP_ACCUMULATE:
 		return trn_submit_combine(s, op, in);
+	case TRAINIUM_OP_SIGNAL:
+	case TRAINIUM_OP_WAIT:
+		/* Done twice, it would be another number. */
+		s->once = true;
+		return trn_semaphore_check(s->q, op, in);
 	default:
 		return -EINVAL;
 	}
@@ -282,7 +288,7 @@ static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
 {
 	int ret;
 
-	if (unlikely(in->flags & ~TRAINIUM_OP_F_BARRIER) && !trn_op_combines(in))
+	if (unlikely(in->flags & ~TRAINIUM_OP_F_BARRIER) && !trn_op_has_flags(in))
 		return -EINVAL;
 	ret = trn_submit_bo(s, in->dst, &op->dst);
 	if (unlikely(ret))
@@ -596,12 +602,12 @@ out:
 
 static int trn_submit_read_ops(struct trn_submit *s, struct trn_job *job)
 {
+	u32 num = s->args->op_count, at, n, i;
 	bool patterns = false;
-	u32 at, n, i;
 	int ret;
 
-	for (at = 0; at < job->num_ops; at += n) {
-		n = min(job->num_ops - at, TRN_OP_BLOCK);
+	for (at = 0; at < num; at += n) {
+		n = min(num - at, TRN_OP_BLOCK);
 		ret = trn_fetch_ops(s, at, n);
 		if (ret == TRN_SUBMIT_SLOW)
 			ret = trn_fetch_strides(s->args, job, at, n, s->block);
@@ -646,7 +652,7 @@ int trn_submit_queue(struct trn_submit *s, struct trn_job *job)
 	ret = trn_queue_lock(q, &idx);
 	if (ret)
 		goto out;
-	ret = trn_queue_has_slot(q) ? 0 : TRN_SUBMIT_FULL;
+	ret = trn_user_error(q) ?: (trn_queue_has_slot(q) ? 0 : TRN_SUBMIT_FULL);
 	if (s->file && trn_shares_stale(&s->refs, q->tdev, s->share_count))
 		ret = TRN_SUBMIT_SLOW;
 	if (ret)
@@ -683,12 +689,18 @@ out:
  */
 int trn_submit_parse(struct trn_submit *s, struct trn_job **job)
 {
+	bool tell = s->q->user && s->q->user->bo;
+
 	memset(&s->own, 0, sizeof(s->own));
 	s->bos = &s->own;
 	s->rows = 0;
 	s->share_count = atomic64_read_acquire(&s->q->tdev->share_count);
-	*job = trn_job_new(s->q, s->args->op_count);
-	return *job ? trn_submit_read_ops(s, *job) : -ENOMEM;
+	*job = trn_job_new(s->q, s->args->op_count + tell);
+	if (!*job)
+		return -ENOMEM;
+	if (unlikely(tell))
+		trn_user_complete_op(s->q->user, &(*job)->ops[s->args->op_count]);
+	return trn_submit_read_ops(s, *job);
 }
 
 static noinline int trn_submit_deferred(struct trn_submit *s)
@@ -697,6 +709,9 @@ static noinline int trn_submit_deferred(struct trn_submit *s)
 	int ret;
 
 	ret = trn_submit_parse(s, &job);
+	/* Nobody waits for the work of a user queue by a fence. */
+	if (!ret && s->q->user && (s->sync || s->shares.num))
+		ret = -EOPNOTSUPP;
 	if (!ret && s->shares.num)
 		ret = trn_shares_deps(&s->shares, s->q, trn_submit_deadline(s->args), &s->deps,
 				      &s->num_deps);
@@ -705,91 +720,6 @@ static noinline int trn_submit_deferred(struct trn_submit *s)
 	if (ret)
 		trn_job_free(job);
 	return ret;
-}
-
-/* Waiting */
-
-/**
- * trn_submit_wait - wait for a job, and let go of its slot
- * @s: the submit, whose slot counts a waiter
- * @deadline: absolute
- * @killable: only a signal that kills ends the wait
- * @ended: out: the job has ended
- *
- * Return: 0, or how it has ended.
- */
-int trn_submit_wait(struct trn_submit *s, s64 deadline, bool killable, bool *ended)
-{
-	struct trn_slot *slot = trn_slot(s->q, s->seqno);
-	struct trn_queue *q = s->q;
-	int ret;
-
-	trn_queue_wait(q, s->seqno, deadline, killable);
-
-	spin_lock_irq(&q->fc->lock);
-	*ended = q->completed >= s->seqno;
-	ret = *ended ? slot->error : 0;
-	slot->waiters--;
-	spin_unlock_irq(&q->fc->lock);
-	trn_queue_release(q);
-	return ret;
-}
-
-/* A submit without a job: all that was submitted before */
-static noinline int trn_submit_wait_all(struct trn_submit *s, struct drm_trainium_submit *args)
-{
-	struct trn_queue *q = s->q;
-	bool ended;
-	int ret = 0;
-
-	mutex_lock(&q->lock);
-	args->seqno = q->submitted;
-	mutex_unlock(&q->lock);
-
-	ended = !args->seqno || trn_queue_wait(q, args->seqno, args->deadline_ns, false);
-	args->status = ended ? TRAINIUM_STATUS_DONE : TRAINIUM_STATUS_PENDING;
-	if (!ended)
-		return 0;
-
-	spin_lock_irq(&q->fc->lock);
-	if (q->late_error && q->late_seqno <= args->seqno) {
-		ret = q->late_error;
-		q->late_error = 0;
-	}
-	spin_unlock_irq(&q->fc->lock);
-	return ret;
-}
-
-/**
- * trn_submit_wait_slot - wait for a moment until there may be a slot
- * @s: the submit
- *
- * Or until a reset is over.
- *
- * Return: 0, -ERESTARTSYS, or -ETIME after the deadline of a waiting submit.
- */
-int trn_submit_wait_slot(struct trn_submit *s)
-{
-	s64 deadline = trn_submit_deadline(s->args), left;
-	struct trn_queue *q = s->q;
-	int ret;
-
-	ret = trn_device_wait_up(q->tdev);
-	if (ret)
-		return ret;
-	trn_queue_reap(q);
-	trn_queue_release(q);
-	if (trn_queue_has_slot(q))
-		return 0;
-	trn_queue_arm(q);
-	left = ktime_get_ns();
-	if (deadline <= left)
-		return -ETIME;
-	left = min_t(s64, deadline - left, trn_wait_slice(q));
-	ret = wait_event_interruptible_hrtimeout(q->wait,
-						 trn_queue_has_slot(q) || READ_ONCE(q->closing),
-						 ns_to_ktime(left));
-	return ret == -ERESTARTSYS ? ret : 0;
 }
 
 /**
@@ -889,6 +819,26 @@ int trn_submit_finish(struct trn_submit *s, struct drm_trainium_submit *args)
 	return trn_submit_end(s, args);
 }
 
+/* Not a queue as most are: a user queue, or a list, which can only be waited for */
+static noinline struct trn_queue *trn_submit_find_queue(struct drm_file *file,
+							const struct drm_trainium_submit *args)
+{
+	struct trn_queue *q = trn_queue_find(file->driver_priv, args->queue);
+	bool syncs = args->in_sync_count || args->out_sync_count;
+	int ret = -ENOENT;
+
+	if (!q)
+		return ERR_PTR(ret);
+	if (!q->list)
+		ret = syncs ? -EINVAL : 0;
+	else if (!args->op_count && !syncs)
+		ret = 0;
+	if (!ret)
+		return q;
+	trn_queue_put(q);
+	return ERR_PTR(ret);
+}
+
 /**
  * trn_ioctl_submit - DRM_IOCTL_TRAINIUM_SUBMIT
  * @drm: device
@@ -906,13 +856,16 @@ int trn_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
 	if (ret)
 		return ret;
 	q = trn_queue_get(file->driver_priv, args->queue);
-	/* A list takes no ops, but can be waited for. */
-	if (unlikely(!q && !args->op_count && !args->in_sync_count && !args->out_sync_count))
-		q = trn_queue_find(file->driver_priv, args->queue);
-	if (!q)
-		return -ENOENT;
-
-	trn_submit_init(&s, q, file, args);
+	if (likely(q)) {
+		trn_submit_init(&s, q, file, args);
+	} else {
+		q = trn_submit_find_queue(file, args);
+		if (IS_ERR(q))
+			return PTR_ERR(q);
+		trn_submit_init(&s, q, file, args);
+		/* The direct way knows nothing of user queues. */
+		s.depends = true;
+	}
 
 	if (unlikely(!args->op_count && !args->in_sync_count && !args->out_sync_count)) {
 		ret = trn_submit_wait_all(&s, args);

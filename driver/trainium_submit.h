@@ -112,14 +112,21 @@ static inline s64 trn_submit_deadline(const struct drm_trainium_submit *args)
 }
 
 /* Has the op flags that other ops may not have? */
-static inline bool trn_op_combines(const struct drm_trainium_op *op)
+static inline bool trn_op_has_flags(const struct drm_trainium_op *op)
 {
-	return op->type == TRAINIUM_OP_REDUCE || op->type == TRAINIUM_OP_ACCUMULATE;
+	return op->type >= TRAINIUM_OP_REDUCE;
 }
 
 /* trainium_combine.c */
 int trn_combine_check(const struct trn_device *tdev, const struct drm_trainium_op *op);
 bool trn_combine_aligned(const struct trn_job_op *op);
+
+/* trainium_semaphore.c */
+int trn_semaphore_check(const struct trn_queue *q, struct trn_job_op *op,
+			const struct drm_trainium_op *in);
+
+/* trainium_wait.c */
+int trn_submit_wait_all(struct trn_submit *s, struct drm_trainium_submit *args);
 
 int trn_submit_check(const struct drm_trainium_submit *args);
 int trn_submit_parse(struct trn_submit *s, struct trn_job **job);

@@ -5,7 +5,7 @@
 
 #include <drm/trainium_accel.h>
 
-static_assert(TRAINIUM_UAPI_MINOR == 3, "run scripts/freeze-uapi for the new version");
+static_assert(TRAINIUM_UAPI_MINOR == 4, "run scripts/freeze-uapi for the new version");
 
 #define MEMBER(s, m, offset, size) \
 	static_assert(offsetof(struct s, m) == (offset) && \
@@ -36,6 +36,7 @@ static_assert(TRAINIUM_FEATURE_MODEL_CLOCK == 64ll, "");
 static_assert(TRAINIUM_FEATURE_EVENTS == 128ll, "");
 static_assert(TRAINIUM_FEATURE_P2P == 256ll, "");
 static_assert(TRAINIUM_FEATURE_TIMESTAMP == 512ll, "");
+static_assert(TRAINIUM_FEATURE_SEMAPHORE == 1024ll, "");
 static_assert(TRAINIUM_ENGINE_HOST_ACCESS == 1ll, "");
 static_assert(TRAINIUM_ENGINE_ABORTED == 2ll, "");
 static_assert(TRAINIUM_TELEMETRY_POWER_UTIL == 1ll, "");
@@ -57,7 +58,11 @@ static_assert(TRAINIUM_BO_F_PEER == 8ll, "");
 static_assert(TRAINIUM_PRIORITY_LOW == -1ll, "");
 static_assert(TRAINIUM_PRIORITY_NORMAL == 0ll, "");
 static_assert(TRAINIUM_PRIORITY_HIGH == 1ll, "");
+static_assert(TRAINIUM_COMPLETION_ENDED == -1ll, "");
+static_assert(TRAINIUM_COMPLETION_EVENTFD == 1ll, "");
 static_assert(TRAINIUM_OP_F_BARRIER == 1ll, "");
+static_assert(TRAINIUM_OP_F_SET == 2ll, "");
+static_assert(TRAINIUM_OP_F_TAKE == 4ll, "");
 static_assert(TRAINIUM_COMBINE_SUM == 0ll, "");
 static_assert(TRAINIUM_COMBINE_MIN == 1ll, "");
 static_assert(TRAINIUM_COMBINE_MAX == 2ll, "");
@@ -72,6 +77,7 @@ static_assert(TRAINIUM_DTYPE_FP8_E5M2 == 7ll, "");
 static_assert(TRAINIUM_SUBMIT_WAIT == 1ll, "");
 static_assert(TRAINIUM_STATUS_DONE == 0ll, "");
 static_assert(TRAINIUM_STATUS_PENDING == 1ll, "");
+static_assert(TRAINIUM_LIST_F_USER == 1ll, "");
 static_assert(TRAINIUM_RESET_DEVICE == 0ll, "");
 static_assert(TRAINIUM_RESET_CORE == 1ll, "");
 static_assert(TRAINIUM_RESET_ENGINE == 2ll, "");
@@ -143,6 +149,8 @@ static_assert(TRAINIUM_OP_COPY_STRIDED == 2ll, "");
 static_assert(TRAINIUM_OP_TIMESTAMP == 3ll, "");
 static_assert(TRAINIUM_OP_REDUCE == 4ll, "");
 static_assert(TRAINIUM_OP_ACCUMULATE == 5ll, "");
+static_assert(TRAINIUM_OP_SIGNAL == 6ll, "");
+static_assert(TRAINIUM_OP_WAIT == 7ll, "");
 static_assert(TRAINIUM_EVENT_RESET == 0ll, "");
 static_assert(TRAINIUM_EVENT_GONE == 1ll, "");
 static_assert(TRAINIUM_EVENT_ECC == 2ll, "");
@@ -348,13 +356,21 @@ MEMBER(drm_trainium_bo_info, stack, 28, 4);
 MEMBER(drm_trainium_bo_info, content_generation, 32, 8);
 MEMBER(drm_trainium_bo_info, pad, 40, 8);
 
-static_assert(sizeof(struct drm_trainium_queue_create) >= 24, "");
+static_assert(sizeof(struct drm_trainium_completion) >= 24, "");
+MEMBER(drm_trainium_completion, handle, 0, 4);
+MEMBER(drm_trainium_completion, flags, 4, 4);
+MEMBER(drm_trainium_completion, offset, 8, 8);
+MEMBER(drm_trainium_completion, eventfd, 16, 4);
+MEMBER(drm_trainium_completion, pad, 20, 4);
+
+static_assert(sizeof(struct drm_trainium_queue_create) >= 48, "");
 MEMBER(drm_trainium_queue_create, queue_class, 0, 4);
 MEMBER(drm_trainium_queue_create, flags, 4, 4);
 MEMBER(drm_trainium_queue_create, num_engines, 8, 4);
 MEMBER(drm_trainium_queue_create, stack, 12, 4);
 MEMBER(drm_trainium_queue_create, priority, 16, 4);
 MEMBER(drm_trainium_queue_create, queue, 20, 4);
+MEMBER(drm_trainium_queue_create, completion, 24, 24);
 
 static_assert(sizeof(struct drm_trainium_queue_destroy) >= 8, "");
 MEMBER(drm_trainium_queue_destroy, queue, 0, 4);
@@ -400,7 +416,7 @@ MEMBER(drm_trainium_submit, seqno, 56, 8);
 MEMBER(drm_trainium_submit, status, 64, 4);
 MEMBER(drm_trainium_submit, pad, 68, 4);
 
-static_assert(sizeof(struct drm_trainium_list_create) >= 40, "");
+static_assert(sizeof(struct drm_trainium_list_create) >= 64, "");
 MEMBER(drm_trainium_list_create, ops, 0, 8);
 MEMBER(drm_trainium_list_create, op_count, 8, 4);
 MEMBER(drm_trainium_list_create, op_stride, 12, 4);
@@ -410,6 +426,7 @@ MEMBER(drm_trainium_list_create, priority, 24, 4);
 MEMBER(drm_trainium_list_create, pad, 28, 4);
 MEMBER(drm_trainium_list_create, list, 32, 4);
 MEMBER(drm_trainium_list_create, descs, 36, 4);
+MEMBER(drm_trainium_list_create, completion, 40, 24);
 
 static_assert(sizeof(struct drm_trainium_reset) >= 16, "");
 MEMBER(drm_trainium_reset, scope, 0, 4);

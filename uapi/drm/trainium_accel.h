@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define TRAINIUM_UAPI_MAJOR	1
-#define TRAINIUM_UAPI_MINOR	3
+#define TRAINIUM_UAPI_MINOR	4
 
 #define DRM_TRAINIUM_QUERY		0x00
 #define DRM_TRAINIUM_BO_CREATE		0x01
@@ -514,11 +514,12 @@ enum drm_trainium_queue_class {
 /**
  * struct drm_trainium_completion - how a user queue or list tells what it has done
  *
- * The device writes the seqno of each job that has ended to 8 bytes of host
- * memory (TRAINIUM_BO_HOST or _USERPTR) or HBM, and the driver signals the
- * eventfd, once for any number of them. When jobs were lost, by an error, a
- * reset of the device or by the end of the queue, the driver writes
- * TRAINIUM_COMPLETION_ENDED there, where the CPU can reach it, and signals too.
+ * The device writes the seqno of each job that has ended to 8 bytes of a host
+ * buffer (TRAINIUM_BO_HOST), and the driver signals the eventfd, once for any
+ * number of them. When jobs were lost, by an error, a reset that they were under
+ * or by the end of the queue, the driver writes TRAINIUM_COMPLETION_ENDED there
+ * and signals too; the queue takes no more jobs, and says why by the error of
+ * that job.
  */
 struct drm_trainium_completion {
 	/** @handle: buffer, kept until the queue has ended; 0: none */

@@ -408,7 +408,7 @@ TEST_F(list, bad_arguments)
 	EXPECT_EQ(-EINVAL, TRY(op_stride, 0));
 	EXPECT_EQ(-EINVAL, TRY(op_stride, 39));
 	EXPECT_EQ(-EINVAL, TRY(stack, 99));
-	EXPECT_EQ(-EINVAL, TRY(flags, 1));
+	EXPECT_EQ(-EINVAL, TRY(flags, 2));
 	EXPECT_EQ(-EINVAL, TRY(list, 1));
 	EXPECT_EQ(-EINVAL, TRY(pad, 1));
 	EXPECT_EQ(-EFAULT, TRY(ops, 0));
