@@ -47,6 +47,12 @@ static void set_up(void)
 		mock.path = TRAINIUM_PATH_DOWN;
 	mock.torus = has("torus");
 	mock.busy = has("at-work");
+	if (has("gone-later")) {
+		mock.fail_request = DRM_IOCTL_TRAINIUM_QUERY;
+		mock.fail_error = -ENODEV;
+		mock.fail_count = ~0u;
+		mock.fail_skip = 2000;
+	}
 	if (has("busy"))
 		mock.port_error = -EBUSY;
 }
