@@ -291,6 +291,8 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 			return -EINVAL;
 		u.engine.core = arg->index < 128 ? arg->index / 16 : ~0u;
 		u.engine.flags = TRAINIUM_ENGINE_HOST_ACCESS;
+		if (mock.aborted && arg->index == 3)
+			u.engine.flags |= TRAINIUM_ENGINE_ABORTED;
 		u.engine.rings_free = 15;
 		u.engine.bytes = 4711 + mock.looks * arg->index * 1000000;
 		u.engine.busy_ns = 815 + mock.looks * arg->index * 1000000;
@@ -310,6 +312,8 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 	case TRAINIUM_QUERY_TELEMETRY:
 		u.telemetry.hbm_ecc_corrected[3] = 7;
 		u.telemetry.heartbeat = 42;
+		u.telemetry.health = mock.health;
+		u.telemetry.hbm_repair_state = mock.repair;
 		u.telemetry.power_util[1] = 1234;
 		u.telemetry.valid = TRAINIUM_TELEMETRY_SENSORS;
 		u.telemetry.energy_uj = 1ull << 40;

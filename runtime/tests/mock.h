@@ -71,6 +71,12 @@ struct mock {
 	bool busy;
 	/** @looks: queries of the device, if @busy */
 	uint64_t looks;
+	/** @health: word of the firmware */
+	uint32_t health;
+	/** @repair: state of HBM repair */
+	uint32_t repair;
+	/** @aborted: engine 3 is stopped by an error */
+	bool aborted;
 	/** @torus: the fabric is one, not NVLink */
 	bool torus;
 	/** @path: status of the way to the other chip */

@@ -43,6 +43,7 @@ static int get_port(struct drm_trainium_fabric_port *arg)
 	arg->admin = TRAINIUM_PORT_ADMIN_ENABLED;
 	arg->state = mock.port_state;
 	arg->reason = mock.port_reason;
+	arg->flags = TRAINIUM_PORT_F_EXPECT;
 	arg->peer_serial = 0xabcdef;
 	for (i = 0; i < TRAINIUM_PORT_NUM_COUNTERS; i++)
 		arg->counters[i] = 100 + i + mock.looks * 1000000;

@@ -50,6 +50,14 @@ void mock_add_device(unsigned int accel, const char *pci, const char *driver, bo
 	write_file(target, "1\n");
 	snprintf(target, sizeof(target), "%s/local_cpulist", device);
 	write_file(target, "0-3,8\n");
+	snprintf(target, sizeof(target), "%s/vendor", device);
+	write_file(target, "0x1d0f\n");
+	snprintf(target, sizeof(target), "%s/device", device);
+	write_file(target, "0x7364\n");
+	snprintf(path, sizeof(path), "%s/bus/pci/devices", sys_dir);
+	make_dirs(path);
+	snprintf(path, sizeof(path), "%s/bus/pci/devices/%s", sys_dir, pci);
+	assert_int_equal(symlink(device, path), 0);
 	snprintf(target, sizeof(target), "%s/bus/pci/drivers/%s", sys_dir, driver);
 	make_dirs(target);
 	snprintf(path, sizeof(path), "%s/driver", device);

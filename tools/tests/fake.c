@@ -47,6 +47,15 @@ static void set_up(void)
 		mock.path = TRAINIUM_PATH_DOWN;
 	mock.torus = has("torus");
 	mock.busy = has("at-work");
+	mock.aborted = has("aborted");
+	if (has("unhealthy"))
+		mock.health = 8;
+	if (has("repair-pending"))
+		mock.repair = NEURON_REPAIR_PENDING;
+	if (has("other-driver")) {
+		mock_remove_devices();
+		mock_add_device(0, "0000:00:04.0", "neuron", true);
+	}
 	if (has("gone-later")) {
 		mock.fail_request = DRM_IOCTL_TRAINIUM_QUERY;
 		mock.fail_error = -ENODEV;
