@@ -40,5 +40,5 @@ _neuron_tools()
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 
-complete -F _neuron_tools neuron-bench neuron-demo neuron-doctor neuron-fabric neuron-ls \
+complete -F _neuron_tools neuron-bench neuron-demo neuron-doctor neuron-dump neuron-fabric neuron-ls \
 	neuron-monitor neuron-top
