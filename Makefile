@@ -32,9 +32,10 @@ help:
 	@echo '  make guest      all that the guest holds             -> build/guest/'
 	@echo
 	@echo 'Tests and figures:'
-	@echo '  make lint | qtest | unit | vm-test | kselftest | stack-test   one level of make check'
+	@echo '  make lint | qtest | unit | vm-test | stack-test | kselftest | debug   one level of make check'
 	@echo '  make check LEVELS="qtest unit"                       some of them'
 	@echo '  make check KERNEL=debug      those with a guest, on a kernel that watches'
+	@echo '  make check-long              that, and all that is too long for every change'
 	@echo '  make bench      one JSON object a line'
 	@echo
 	@echo '  make docs       Documentation/ as HTML               -> build/docs/'
@@ -48,6 +49,9 @@ demo:
 
 check:
 	@scripts/check $(LEVELS)
+
+check-long:
+	@KERNEL=debug TRAINIUM_TEST_LONG=1 scripts/check $(LEVELS)
 
 bench:
 	@scripts/bench
@@ -76,7 +80,7 @@ selftests:
 guest:
 	@scripts/build-guest
 
-lint qtest unit vm-test kselftest stack-test:
+lint qtest unit vm-test stack-test kselftest debug:
 	@scripts/check $@
 
 docs:
