@@ -7,6 +7,7 @@
  * The kernel counts down in /proc/thread-self/fail-nth and makes the n-th chance
  * of the thread to fail one that fails; n grows until a call has none left.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -73,11 +74,53 @@ static int limit_to(const char *kind, __u64 from, __u64 to)
 	       attribute(kind, "verbose", "0");
 }
 
+/*
+ * What is not to fail: memory of those who watch, as DMA-API debugging ends with
+ * its first failure; and what procfs keeps of interrupts, as the interrupt core
+ * does not look whether it is there and warns when it removes it.
+ */
+static int spare_others(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned long long addr, from = 0, to = 0;
+	struct dirent *e;
+	char line[512], name[256], text[32];
+	DIR *caches = opendir("/sys/kernel/slab");
+	int marked = 0;
+
+	/* Functions of kernel/dma/debug.c follow each other. */
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %*c %255s", &addr, name) != 2)
+			continue;
+		if (!strcmp(name, "add_dma_entry") || !strncmp(name, "debug_dma_", 10)) {
+			from = from && from < addr ? from : addr;
+			to = to > addr ? to : addr;
+		}
+	}
+	if (f)
+		fclose(f);
+	snprintf(text, sizeof(text), "%llu", from ?: 1);
+	if (attribute("failslab", "reject-start", text))
+		return -ENOENT;
+	snprintf(text, sizeof(text), "%llu", from ? to + 1024 : 1);
+	if (attribute("failslab", "reject-end", text))
+		return -ENOENT;
+	while (caches && (e = readdir(caches))) {
+		snprintf(line, sizeof(line), "/sys/kernel/slab/%.256s/failslab", e->d_name);
+		marked += !trn_write_file(line, strcmp(e->d_name, "proc_dir_entry") ? "1" : "0");
+	}
+	if (caches)
+		closedir(caches);
+	/* Without such files (SLUB_DEBUG) all caches count. */
+	return marked ? attribute("failslab", "cache-filter", "Y") : 0;
+}
+
 static int choose(enum chances chances, __u64 from, __u64 to)
 {
 	bool slab = chances == ALLOCATIONS;
 
-	return attribute("failslab", "ignore-gfp-wait", "N") ?:
+	return spare_others() ?:
+	       attribute("failslab", "ignore-gfp-wait", "N") ?:
 	       attribute("fail_page_alloc", "ignore-gfp-wait", "N") ?:
 	       attribute("fail_page_alloc", "ignore-gfp-highmem", "N") ?:
 	       attribute("fail_page_alloc", "min-order", "0") ?:
