@@ -197,7 +197,7 @@ int neuron_buffer_create(struct neuron_device *device, enum neuron_placement pla
 		return nrn_fail(-EINVAL, "%s: alignment %" PRIu64 " is not a power of two",
 				device->label, given.alignment);
 	if (placement == NEURON_HBM) {
-		/* Near an engineit is the number of an engine, which the driver checks. */
+		/* Near an engine it is the number of that engine, which the driver checks. */
 		if (!(given.flags & NEURON_BUFFER_NEAR_ENGINE) &&
 		    given.stack != NEURON_STACK_ANY && given.stack >= device->num_stacks)
 			return nrn_fail(-EINVAL, "%s: HBM stack %u does not exist: there are %u",

@@ -62,6 +62,10 @@ static void test_bad_arguments(void **state)
 	o.alignment = 3;
 	assert_int_equal(neuron_buffer_create(device, NEURON_HBM, 1, &o, &buffer), -EINVAL);
 	assert_sentence("alignment 3 is not a power of two");
+	o.alignment = 1;
+	assert_int_equal(neuron_buffer_create(device, NEURON_HBM, 1, &o, &buffer), 0);
+	neuron_buffer_destroy(buffer);
+	buffer = NULL;
 	o.alignment = 4096;
 	assert_int_equal(neuron_buffer_create(device, NEURON_HOST, 1, &o, &buffer), -EINVAL);
 	o.alignment = 0;
@@ -74,6 +78,9 @@ static void test_bad_arguments(void **state)
 	o.size = 8;
 	assert_int_equal(neuron_buffer_create(device, NEURON_HBM, 1, &o, &buffer), -EINVAL);
 	assert_null(buffer);
+	assert_int_equal(neuron_buffer_create(device, NEURON_HBM, mock.limits.max_bo_size + 1, NULL,
+					      &buffer), -ENOSPC);
+	assert_sentence("that a stack of HBM can hold");
 	neuron_buffer_destroy(NULL);
 }
 

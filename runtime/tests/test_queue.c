@@ -99,6 +99,10 @@ static void test_create_options(void **state)
 	assert_int_equal(info.id, 2);
 	neuron_queue_destroy(other);
 	neuron_queue_destroy(NULL);
+	o = (struct neuron_queue_options){ .size = sizeof(o), .stack = NEURON_STACK_ANY,
+					   .priority = NEURON_PRIORITY_HIGH };
+	assert_int_equal(neuron_queue_create(device, &o, &other), 0);
+	neuron_queue_destroy(other);
 }
 
 static void test_create_limits(void **state)
@@ -145,6 +149,14 @@ static void test_bad_ops(void **state)
 	assert_sentence("accel0: buffer 2 (1048576 bytes): offset 1048575 + size 2 is past its end (ops[2] of 3)");
 	op[2] = copy_op(0, UINT64_MAX, 2);
 	assert_int_equal(neuron_queue_run(queue, op, 3, 0), -EINVAL);
+	/* Offset, then size, no multiple of the pattern's */
+	op[2] = fill_op(2, 8, 1);
+	op[2].pattern_size = 4;
+	assert_int_equal(neuron_queue_run(queue, op, 3, 0), -EINVAL);
+	op[2] = fill_op(8, 2, 1);
+	op[2].pattern_size = 4;
+	assert_int_equal(neuron_queue_run(queue, op, 3, 0), -EINVAL);
+	assert_sentence("no multiples of the pattern's 4 bytes");
 	op[2] = copy_op(0, 0, 2);
 	op[2].src = NULL;
 	assert_int_equal(neuron_queue_run(queue, op, 3, 0), -EINVAL);
