@@ -12,7 +12,7 @@
 #include "qapi/error.h"
 #include "qom/object.h"
 #include "tests/qtest/libqtest.h"
-#include "fuzz.h"
+#include "tests/qtest/fuzz/fuzz.h"
 
 #define CHIPS 2
 #define BAR0(chip) (0x1000000000ull + (chip) * 0x100000000ull)
@@ -248,7 +248,7 @@ static void step(QTestState *s, const Step *st)
         flush_events(s);
         break;
     case CLOCK:
-        qtest_clock_step(s, st->value % (20 * 1000 * 1000));
+        qtest_clock_step(s, st->value % (20 * 1000 * 1000) + 1);
         flush_events(s);
         break;
     case FAULT:
@@ -294,6 +294,8 @@ static GString *trainium_cmdline(FuzzTarget *t)
                     "hbm-size=1G,routing-id=0 "
                     "-device trainium2,id=chip1,addr=05.0,fabric=f0,"
                     "hbm-size=1G,routing-id=1");
+    /* The BIOS is where it is run. */
+    g_string_append(cmd, " -L .");
     return g_string_append(cmd, " -accel qtest");
 }
 
