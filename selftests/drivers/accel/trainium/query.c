@@ -92,7 +92,7 @@ TEST_F(query, features)
 	EXPECT_EQ(!!(d->features & TRAINIUM_FEATURE_IRQ), d->num_vectors != 0);
 	/* No bit that this version of the interface does not know */
 	if (d->uapi_minor == TRAINIUM_UAPI_MINOR)
-		EXPECT_EQ(0, d->features & ~((TRAINIUM_FEATURE_TIMESTAMP << 1) - 1));
+		EXPECT_EQ(0, d->features & ~((TRAINIUM_FEATURE_SEMAPHORE << 1) - 1));
 }
 
 TEST_F(query, serials_differ)
