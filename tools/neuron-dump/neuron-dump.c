@@ -20,6 +20,8 @@
 /* The driver writes at most 64 KiB. */
 #define MAX_LINES 4096
 #define LINE 512
+/* A descriptor of zeroes */
+#define EMPTY "[0000000000000000 0000000000000000]"
 
 static const struct cause {
 	const char *reg;
@@ -232,8 +234,8 @@ static const char *text_of(struct json_object *root, const char *key)
 static void show(struct json_object *root)
 {
 	struct json_object *list, *o;
+	size_t i, empty = 0;
 	bool here;
-	size_t i;
 
 	printf("%sWhat failed%s  %s\n", tool_paint(TOOL_RED), tool_paint(TOOL_PLAIN),
 	       text_of(root, "failure"));
@@ -260,10 +262,16 @@ static void show(struct json_object *root)
 	json_object_object_get_ex(root, "descriptors", &list);
 	for (i = 0; i < json_object_array_length(list); i++) {
 		o = json_object_array_get_idx(list, i);
+		if (strstr(text_of(o, "text"), EMPTY)) {
+			empty++;
+			continue;
+		}
 		here = json_object_get_boolean(json_object_object_get(o, "stopped_here"));
 		printf("%c %5s: %5s bytes %s\n", here ? '>' : ' ', text_of(o, "slot"),
 		       text_of(o, "bytes"), text_of(o, "text"));
 	}
+	if (empty)
+		printf("%zu slots have not been written yet.\n", empty);
 }
 
 static void drop(const char *path)

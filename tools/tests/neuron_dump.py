@@ -22,6 +22,7 @@ m2s queue:
 descriptors (> is where the engine stands):
       3:  4096 bytes hbm0+0x1000 -> hbm1+0x2000 id 1/1 first last [0 0]
 >     4: 65536 bytes 0x123 -> done id 1/1 first last interrupt [0 0]
+      5: 65536 bytes hbm0+0x0 -> hbm0+0x0 id 0/0 [0000000000000000 0000000000000000]
 """
 
 
@@ -46,6 +47,7 @@ def run(tool):
                                                          "value": 4}, "has registers", o)
         tool.prints("bit 8: reading the source was refused", path)
         tool.prints(">     4: 65536 bytes 0x123 -> done", path)
+        tool.prints("1 slots have not been written yet.", path)
         with open(path, encoding="ascii") as file:
             done = tool.run("-", stdin=file)
         tool.ok(done.returncode == 0 and "queue 3 job 77" in done.stdout, "reads - as stdin", done)
