@@ -164,65 +164,79 @@ bool trn_fabric_write(const TrnTarget *t, const uint8_t *buf, uint64_t len)
 /* --- what passed, and what did not --- */
 
 /* Of the chip's memory behind @addr, as its own DMA spells it */
-static uint64_t stack_pass(TrnFabNode *n, uint64_t addr, uint64_t bytes)
+static void stack_pass(TrnFabNode *n, uint64_t addr, uint64_t bytes,
+                       TrnTrip *trip)
 {
     TrnTarget t;
 
-    return n->dev && trn_axi_resolve(n->dev, addr, &t) && t.stack >= 0 ?
-           trn_stack_account(n->dev, t.stack, bytes) : 0;
+    if (n->dev && trn_axi_resolve(n->dev, addr, &t) && t.stack >= 0) {
+        trn_stack_pass(n->dev, t.stack, bytes, trip);
+    }
 }
 
-/* Bytes of one side of a packet; returns model time, as trn_fab_carry() */
-static uint64_t side_pass(TrnFabNode *n, uint64_t addr, uint64_t bytes,
-                          bool write, uint32_t *latency)
+static TrnFabPort *window_port(TrnFabNode *n, uint64_t addr)
+{
+    return neighbour_port(n, (addr & (TRN2_AXI_NEIGHBOUR - 1)) /
+                             TRN2_AXI_NEIGHBOUR_STRIDE);
+}
+
+static TrnFabNode *unicast_peer(TrnFabNode *n, uint64_t addr)
+{
+    return trn_fab_chip(n->fabric, addr >> TRN_FABRIC_ID_SHIFT &
+                                   TRN_FABRIC_ID_MASK);
+}
+
+/* Bytes of one side of a packet */
+static void side_pass(TrnFabNode *n, uint64_t addr, uint64_t bytes, bool write,
+                      TrnTrip *trip)
 {
     TrnFabNode *peer;
     TrnFabPort *p;
-    uint64_t end_ns;
 
     if (addr & TRN_FABRIC_AXI && addr & TRN_FABRIC_TYPE_MASK) {
-        return trn_fab_group_carry(n, addr, bytes, write, latency);
-    }
-    if (addr & TRN_FABRIC_AXI) {
-        peer = trn_fab_chip(n->fabric, addr >> TRN_FABRIC_ID_SHIFT &
-                                       TRN_FABRIC_ID_MASK);
-        end_ns = write ? trn_fab_carry(n, peer, bytes) :
-                         trn_fab_carry(peer, n, bytes);
-        *latency = MAX(*latency, trn_fab_latency(n, peer));
-        return MAX(end_ns, stack_pass(peer, addr & TRN_FABRIC_ADDR_MASK,
-                                      bytes));
-    }
-    if (addr >> TRN_FAR_SHIFT) {
-        p = neighbour_port(n, (addr & (TRN2_AXI_NEIGHBOUR - 1)) /
-                              TRN2_AXI_NEIGHBOUR_STRIDE);
+        trn_fab_group_carry(n, addr, bytes, write, trip);
+    } else if (addr & TRN_FABRIC_AXI) {
+        peer = unicast_peer(n, addr);
+        trn_fab_carry(write ? n : peer, write ? peer : n, bytes, trip);
+        trip->latency_ns = MAX(trip->latency_ns, trn_fab_latency(n, peer));
+        stack_pass(peer, addr & TRN_FABRIC_ADDR_MASK, bytes, trip);
+    } else if (addr >> TRN_FAR_SHIFT) {
+        p = window_port(n, addr);
         if (p) {
-            end_ns = trn_fab_pass(write ? p : p->wire, bytes);
-            return MAX(end_ns, stack_pass(p->wire->node, addr %
-                                          TRN2_AXI_NEIGHBOUR_STRIDE, bytes));
+            trn_fab_pass(write ? p : p->wire, bytes, trip);
+            stack_pass(p->wire->node, addr % TRN2_AXI_NEIGHBOUR_STRIDE, bytes,
+                       trip);
         }
     }
-    return 0;
 }
 
-uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p,
-                            uint32_t *latency)
+void trn_fabric_account(TrnEngine *e, const TrnPacket *p, TrnTrip *trip)
 {
     TrnFabNode *n = e->dev->fab;
-    uint64_t end_ns = 0;
     unsigned i;
 
-    if (!n) {
-        return 0;
-    }
     n->regs.failing = 0;
     for (i = 0; i < p->num_segs; i++) {
         const TrnSeg *seg = &p->seg[i];
 
-        end_ns = MAX(end_ns, side_pass(n, seg->src, seg->len, false, latency));
-        end_ns = MAX(end_ns, side_pass(n, seg->dst, seg->len, true, latency));
+        side_pass(n, seg->src, seg->len, false, trip);
+        side_pass(n, seg->dst, seg->len, true, trip);
     }
     trn_fab_settle(n->fabric);
-    return end_ns;
+}
+
+uint32_t trn_fabric_latency(TrnEngine *e, uint64_t addr)
+{
+    TrnFabNode *n = e->dev->fab, *peer;
+
+    if (!(addr & TRN_FABRIC_AXI)) {
+        return 0;
+    }
+    if (addr & TRN_FABRIC_TYPE_MASK) {
+        return trn_fab_group_latency(n, addr);
+    }
+    peer = unicast_peer(n, addr);
+    return peer ? trn_fab_latency(n, peer) : 0;
 }
 
 void trn_fabric_fail(TrnEngine *e, const TrnPacket *p)

@@ -485,14 +485,14 @@ bool trn_fab_group_store(TrnFabNode *n, uint64_t addr, const uint8_t *buf,
 }
 
 bool trn_fab_group_semaphore(TrnFabNode *n, uint64_t addr, unsigned op,
-                             int64_t operand)
+                             int64_t operand, uint64_t ns)
 {
     TrnFabNode *member[TRN_FAB_MAX_CHIPS];
     TrnTarget part[TRN_FAB_MAX_CHIPS];
     unsigned i, k = group_parts(n, addr, sizeof(operand), member, part);
 
     for (i = 0; i < k; i++) {
-        trn_sem_update(part[i].ptr, op, operand);
+        trn_sem_update(part[i].ptr, op, operand, ns);
     }
     return k;
 }
@@ -514,18 +514,30 @@ bool trn_fab_group_reduce(TrnFabNode *n, uint64_t addr, uint8_t *buf,
     return k;
 }
 
-uint64_t trn_fab_group_carry(TrnFabNode *n, uint64_t addr, uint64_t len,
-                             bool store, uint32_t *latency)
+void trn_fab_group_carry(TrnFabNode *n, uint64_t addr, uint64_t len, bool store,
+                         TrnTrip *trip)
 {
     TrnFabNode *member[TRN_FAB_MAX_CHIPS];
     TrnTarget part[TRN_FAB_MAX_CHIPS];
     unsigned i, k = group_parts(n, addr, len, member, part);
-    uint64_t end_ns = trn_fab_carry_group(n, member, k, len, store);
+
+    trn_fab_carry_group(n, member, k, len, store, trip);
+    for (i = 0; i < k; i++) {
+        trip->latency_ns = MAX(trip->latency_ns,
+                               trn_fab_latency(n, member[i]));
+        trn_stack_pass(part[i].dev, part[i].stack, len, trip);
+    }
+}
+
+uint32_t trn_fab_group_latency(TrnFabNode *n, uint64_t addr)
+{
+    TrnFabNode *member[TRN_FAB_MAX_CHIPS];
+    TrnTarget part[TRN_FAB_MAX_CHIPS];
+    unsigned i, k = group_parts(n, addr, sizeof(uint64_t), member, part);
+    uint32_t ns = 0;
 
     for (i = 0; i < k; i++) {
-        *latency = MAX(*latency, trn_fab_latency(n, member[i]));
-        end_ns = MAX(end_ns, trn_stack_account(part[i].dev, part[i].stack,
-                                               len));
+        ns = MAX(ns, trn_fab_latency(n, member[i]));
     }
-    return end_ns;
+    return ns;
 }

@@ -62,7 +62,7 @@ void trn_fab_port_defaults(TrnFabPort *p)
     p->gave_up = 0;
     p->attempts = 0;
     p->flaps = p->errors = p->recoveries = 0;
-    p->carried = 0;
+    p->clock = (TrnClock) {};
     memset(p->count, 0, sizeof(p->count));
     memset(p->snap, 0, sizeof(p->snap));
     p->snap_ns = 0;

@@ -274,42 +274,73 @@ uint64_t trn_fab_packets(uint64_t bytes)
     return DIV_ROUND_UP(bytes, TRN_FAB_PACKET_SIZE);
 }
 
-/* Some packets; @bytes is less than their size by what the last one lacks. */
+/*
+ * Some packets; @bytes is less than their size by what the last one lacks.
+ * Time is that of bytes shared out evenly, in parts of a byte: which port an
+ * odd packet takes does not count.
+ */
+#define PART_BITS 8
 typedef struct Load {
     uint64_t packets, bytes;
+    uint64_t parts;
 } Load;
 
-/* What is being carried: the counter of its kind, or 0; and its model time */
-typedef struct Trip {
-    unsigned counter;           /* TRN_PORT_MULTICASTS, TRN_PORT_REDUCTIONS */
-    uint64_t end_ns;
-} Trip;
+static Load load_of(uint64_t bytes)
+{
+    return (Load) { trn_fab_packets(bytes), bytes, bytes << PART_BITS };
+}
 
-static void link_pass(TrnFabPort *p, Load l, Trip *trip)
+/* What is being carried */
+typedef struct Cargo {
+    unsigned counter;           /* TRN_PORT_MULTICASTS, _REDUCTIONS; 0: none */
+    bool small;                 /* one packet: goes between those of others */
+    TrnTrip *trip;
+} Cargo;
+
+static void link_pass(TrnFabPort *p, Load l, unsigned counter)
 {
     TrnFabPort *peer = p->wire;
-    uint64_t rate = port_rate(p);
 
     if (!l.packets) {
         return;
     }
-    if (trip->counter) {
-        p->count[trip->counter] += l.packets;
-        peer->count[trip->counter] += l.packets;
+    if (counter) {
+        p->count[counter] += l.packets;
+        peer->count[counter] += l.packets;
     }
     p->count[TRN_PORT_TX_BYTES] += l.bytes;
     p->count[TRN_PORT_TX_PACKETS] += l.packets;
     peer->count[TRN_PORT_RX_BYTES] += l.bytes;
     peer->count[TRN_PORT_RX_PACKETS] += l.packets;
-    p->carried += l.bytes;
-    if (rate) {
-        /* MB/s is bytes a microsecond. */
-        trip->end_ns = MAX(trip->end_ns, muldiv64(p->carried, 1000,
-                                                  MIN(rate, UINT32_MAX)));
-    }
     if (unlikely(peer->fault.error_every)) {
         trn_fab_port_errors(peer, l.packets);
     }
+}
+
+/*
+ * Each of the ports from @i to before @end passes on its share, or their other
+ * ends do (@back). Returns when the first byte goes, and what it was in @sum.
+ */
+static uint64_t links_pass(const Ways *w, unsigned i, unsigned end, bool back,
+                           const Load *share, const Cargo *c, uint64_t from_ns,
+                           Load *sum)
+{
+    TrnFabPort *first = back ? w->port[i]->wire : w->port[i];
+    uint64_t rate = 0;
+
+    *sum = (Load) {};
+    for (; i < end; i++) {
+        link_pass(back ? w->port[i]->wire : w->port[i], share[i], c->counter);
+        sum->packets += share[i].packets;
+        sum->bytes += share[i].bytes;
+        sum->parts += share[i].parts;
+        rate += port_rate(w->port[i]);
+    }
+    if (c->small) {
+        return from_ns;
+    }
+    return trn_clock_pass(&first->clock, from_ns, sum->parts,
+                          rate << PART_BITS, &c->trip->end_ns);
 }
 
 static uint64_t way_packets(const Ways *w, unsigned i, uint64_t packets)
@@ -341,19 +372,20 @@ static void load_share(TrnFabNode *n, const Ways *w, Load l, Load *share)
         left--;
     }
     for (i = 0; i < w->n; i++) {
+        share[i].parts = w->rate ? l.parts * port_rate(w->port[i]) / w->rate : 0;
         share[i].bytes = share[i].packets * TRN_FAB_PACKET_SIZE -
                          (i == last ? lacks : 0);
     }
 }
 
 static void carry(TrnFabNode *from, TrnFabNode *to, const uint8_t *dist,
-                  Load l, Trip *trip)
+                  Load l, const Cargo *c, uint64_t from_ns)
 {
     Load share[MAX_WAYS];
-    unsigned i, k, end;
+    unsigned i, end;
     Ways w;
 
-    if (from == to || !l.packets) {
+    if (from == to || !l.parts) {
         return;
     }
     ways_on(from, to, dist, &w);
@@ -362,35 +394,31 @@ static void carry(TrnFabNode *from, TrnFabNode *to, const uint8_t *dist,
     }
     load_share(from, &w, l, share);
     for (i = 0; i < w.n; i = end) {
-        Load sum = {};
+        uint64_t ns;
+        Load sum;
 
         end = ways_same(&w, i);
-        for (k = i; k < end; k++) {
-            link_pass(w.port[k], share[k], trip);
-            sum.packets += share[k].packets;
-            sum.bytes += share[k].bytes;
-        }
-        carry(w.port[i]->wire->node, to, dist, sum, trip);
+        ns = links_pass(&w, i, end, false, share, c, from_ns, &sum);
+        carry(w.port[i]->wire->node, to, dist, sum, c, ns);
     }
 }
 
-uint64_t trn_fab_pass(TrnFabPort *p, uint64_t bytes)
+void trn_fab_pass(TrnFabPort *p, uint64_t bytes, TrnTrip *trip)
 {
-    Trip trip = {};
-
-    link_pass(p, (Load) { trn_fab_packets(bytes), bytes }, &trip);
-    return trip.end_ns;
+    link_pass(p, load_of(bytes), 0);
+    trn_clock_pass(&p->clock, trip->from_ns, bytes, port_rate(p),
+                   &trip->end_ns);
 }
 
-uint64_t trn_fab_carry(TrnFabNode *from, TrnFabNode *to, uint64_t bytes)
+void trn_fab_carry(TrnFabNode *from, TrnFabNode *to, uint64_t bytes,
+                   TrnTrip *trip)
 {
-    Load l = { trn_fab_packets(bytes), bytes };
-    Trip trip = {};
+    Load l = load_of(bytes);
+    Cargo c = { .small = l.packets == 1, .trip = trip };
 
     if (trn_fab_links(from, to) != TRN_FAB_NO_DIST) {
-        carry(from, to, distances(to), l, &trip);
+        carry(from, to, distances(to), l, &c, trip->from_ns);
     }
-    return trip.end_ns;
 }
 
 /* Usable ports of the switch to the chip */
@@ -410,10 +438,9 @@ static void ways_down(TrnFabNode *sw, TrnFabNode *chip, Ways *w)
 
 /* Passes over the links between switch and chip, in either direction. */
 static void switch_pass(TrnFabNode *sw, TrnFabNode *chip, Load l, bool up,
-                        Trip *trip)
+                        const Cargo *c, uint64_t from_ns)
 {
-    Load share[MAX_WAYS];
-    unsigned i;
+    Load share[MAX_WAYS], sum;
     Ways w;
 
     ways_down(sw, chip, &w);
@@ -421,9 +448,7 @@ static void switch_pass(TrnFabNode *sw, TrnFabNode *chip, Load l, bool up,
         return;
     }
     load_share(sw, &w, l, share);
-    for (i = 0; i < w.n; i++) {
-        link_pass(up ? w.port[i]->wire : w.port[i], share[i], trip);
-    }
+    links_pass(&w, 0, w.n, up, share, c, from_ns, &sum);
 }
 
 /* Ports of @n to switches that all members are joined to */
@@ -452,13 +477,17 @@ static void ways_common(TrnFabNode *n, TrnFabNode **member, unsigned k,
     }
 }
 
-uint64_t trn_fab_carry_group(TrnFabNode *n, TrnFabNode **member, unsigned k,
-                             uint64_t bytes, bool store)
+void trn_fab_carry_group(TrnFabNode *n, TrnFabNode **member, unsigned k,
+                         uint64_t bytes, bool store, TrnTrip *trip)
 {
-    Load l = { trn_fab_packets(bytes), bytes };
-    Trip trip = { store ? TRN_PORT_MULTICASTS : TRN_PORT_REDUCTIONS };
+    Load l = load_of(bytes);
+    Cargo c = {
+        .counter = store ? TRN_PORT_MULTICASTS : TRN_PORT_REDUCTIONS,
+        .small = l.packets == 1,
+        .trip = trip,
+    };
     Load share[MAX_WAYS];
-    unsigned i, j, m, end;
+    unsigned i, m, end;
     Ways w = {};
 
     if (n->fabric->kind == TRN_FAB_KIND_NVLINK) {
@@ -471,24 +500,20 @@ uint64_t trn_fab_carry_group(TrnFabNode *n, TrnFabNode **member, unsigned k,
             TrnFabNode *to = store ? member[m] : n;
 
             if (trn_fab_links(from, to) != TRN_FAB_NO_DIST) {
-                carry(from, to, distances(to), l, &trip);
+                carry(from, to, distances(to), l, &c, trip->from_ns);
             }
         }
-        return trip.end_ns;
+        return;
     }
     load_share(n, &w, l, share);
     for (i = 0; i < w.n; i = end) {
-        Load sum = {};
+        uint64_t ns;
+        Load sum;
 
         end = ways_same(&w, i);
-        for (j = i; j < end; j++) {
-            link_pass(store ? w.port[j] : w.port[j]->wire, share[j], &trip);
-            sum.packets += share[j].packets;
-            sum.bytes += share[j].bytes;
-        }
+        ns = links_pass(&w, i, end, !store, share, &c, trip->from_ns, &sum);
         for (m = 0; m < k; m++) {
-            switch_pass(w.port[i]->wire->node, member[m], sum, !store, &trip);
+            switch_pass(w.port[i]->wire->node, member[m], sum, !store, &c, ns);
         }
     }
-    return trip.end_ns;
 }

@@ -245,6 +245,7 @@ void trn_fabric_detach(TrnDevice *d)
     if (!n) {
         return;
     }
+    trn_sched_forget(d);
     d->fab = NULL;
     n->dev = NULL;
     if (!--n->fabric->num_attached) {
@@ -281,7 +282,7 @@ void trn_fabric_reset(TrnDevice *d, bool cold)
             trn_fab_port_defaults(&n->port[i]);
             if (n->port[i].wire && n->port[i].wire->node->is_switch) {
                 /* model time begins again */
-                n->port[i].wire->carried = 0;
+                n->port[i].wire->clock = (TrnClock) {};
             }
         }
         trn_fab_regs_reset(n);
@@ -366,6 +367,25 @@ static void number_set(Object *obj, Visitor *v, const char *name,
         return;
     }
     *(uint32_t *)((void *)f + numbers[i].offset) = value;
+}
+
+static char *timing_get(Object *obj, Error **errp)
+{
+    return g_strdup(NEURON_FABRIC(obj)->enforce ? "enforce" : "account");
+}
+
+static void timing_set(Object *obj, const char *text, Error **errp)
+{
+    TrnFabric *f = NEURON_FABRIC(obj);
+
+    if (fixed(f, errp)) {
+        return;
+    }
+    if (strcmp(text, "account") && strcmp(text, "enforce")) {
+        error_setg(errp, "timing is account or enforce");
+    } else {
+        f->enforce = !strcmp(text, "enforce");
+    }
 }
 
 static bool multicast_get(Object *obj, Error **errp)
@@ -526,6 +546,7 @@ static void fabric_complete(UserCreatable *uc, Error **errp)
     f->reduce |= !f->reduce_set && f->kind == TRN_FAB_KIND_NVLINK;
     trn_fab_groups_init(f);
     f->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, trn_fab_timer, f);
+    f->sched = trn_sched_new(f);
     f->event_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, event_send, f);
     for (i = 0; i < f->num_switches; i++) {
         trn_fab_node_update(trn_fab_switch(f, i));
@@ -560,6 +581,9 @@ static void fabric_finalize(Object *obj)
         }
         g_free(f->node);
     }
+    if (f->sched) {
+        trn_sched_free(f->sched);
+    }
     if (f->timer) {
         trn_fab_groups_exit(f);
         timer_free(f->timer);
@@ -586,6 +610,9 @@ static void fabric_class_init(ObjectClass *oc, void *data)
         object_class_property_set_description(oc, numbers[i].name,
                                               numbers[i].description);
     }
+    object_class_property_add_str(oc, "timing", timing_get, timing_set);
+    object_class_property_set_description(oc, "timing",
+        "account: modelled time is counted; enforce: it also passes");
     object_class_property_add_bool(oc, "multicast", multicast_get,
                                    multicast_set);
     object_class_property_set_description(oc, "multicast",

@@ -8,6 +8,7 @@
  *   fabric-link.c   state of the links
  *   fabric-route.c  paths, and what passes every port on the way
  *   fabric-data.c   DMA through the fabric
+ *   sched.c         which queue of which chip goes on, by model time
  *   fabric-group.c  groups: multicast store, reduce-read
  *   fabric-regs.c   the fabric block of the extension BAR
  *   fabric-fault.c  faults on demand
@@ -29,6 +30,7 @@
 #define TRN_FAB_SLOTS 32
 
 typedef struct TrnFabPort TrnFabPort;
+typedef struct TrnSched TrnSched;           /* sched.c */
 typedef struct TrnFabGroup TrnFabGroup;     /* fabric-group.c */
 
 /* Faults of a port, or of the link it is an end of */
@@ -73,7 +75,7 @@ struct TrnFabPort {
     uint32_t flaps, errors, recoveries;
     uint32_t error_rest;        /* packets since the last CRC error */
 
-    uint64_t carried;           /* bytes sent since power-on, for model time */
+    TrnClock clock;             /* of it and those parallel to it */
     uint64_t count[TRN_PORT_NUM_COUNTERS];
     uint64_t snap[TRN_PORT_NUM_COUNTERS];
     int64_t snap_ns;
@@ -138,6 +140,9 @@ struct TrnFabric {
     /* Links to each chip, from every node; NULL: not known */
     uint8_t *dist[TRN_FAB_MAX_CHIPS];
     uint32_t *latency[TRN_FAB_MAX_CHIPS];       /* ... and ns, at the same time */
+    bool enforce;               /* property: timing=enforce */
+    TrnSched *sched;
+    uint64_t clock_ns;          /* model time: end of all there was */
     bool routes_changed;
     bool errors_met;            /* too many on some port */
 };
@@ -193,16 +198,14 @@ unsigned trn_fab_links(TrnFabNode *from, TrnFabNode *to);
 uint64_t trn_fab_first_ports(TrnFabNode *from, TrnFabNode *to);
 uint32_t trn_fab_rate(TrnFabNode *from, TrnFabNode *to);
 uint32_t trn_fab_latency(TrnFabNode *from, TrnFabNode *to);
-/*
- * Bytes pass every port on the way. Returns when the busiest of them can have
- * sent all that it was ever given, ns of model time.
- */
-uint64_t trn_fab_carry(TrnFabNode *from, TrnFabNode *to, uint64_t bytes);
+/* Bytes pass every port on the way. */
+void trn_fab_carry(TrnFabNode *from, TrnFabNode *to, uint64_t bytes,
+                   TrnTrip *trip);
 /* ... only the link at @p, to its other end */
-uint64_t trn_fab_pass(TrnFabPort *p, uint64_t bytes);
+void trn_fab_pass(TrnFabPort *p, uint64_t bytes, TrnTrip *trip);
 /* To each of the members, or one combination of what they send */
-uint64_t trn_fab_carry_group(TrnFabNode *n, TrnFabNode **member, unsigned k,
-                             uint64_t bytes, bool store);
+void trn_fab_carry_group(TrnFabNode *n, TrnFabNode **member, unsigned k,
+                         uint64_t bytes, bool store, TrnTrip *trip);
 uint64_t trn_fab_packets(uint64_t bytes);
 /* The port where what cannot be delivered stops */
 TrnFabPort *trn_fab_stop_port(TrnFabNode *from, uint32_t id);
@@ -231,10 +234,15 @@ unsigned trn_fab_group_look(TrnFabNode *n, uint64_t addr, uint64_t *len);
 bool trn_fab_group_store(TrnFabNode *n, uint64_t addr, const uint8_t *buf,
                          uint64_t len);
 bool trn_fab_group_semaphore(TrnFabNode *n, uint64_t addr, unsigned op,
-                             int64_t operand);
+                             int64_t operand, uint64_t ns);
 bool trn_fab_group_reduce(TrnFabNode *n, uint64_t addr, uint8_t *buf,
                           uint64_t len, unsigned dtype, unsigned op);
-uint64_t trn_fab_group_carry(TrnFabNode *n, uint64_t addr, uint64_t len,
-                             bool store, uint32_t *latency);
+void trn_fab_group_carry(TrnFabNode *n, uint64_t addr, uint64_t len, bool store,
+                         TrnTrip *trip);
+uint32_t trn_fab_group_latency(TrnFabNode *n, uint64_t addr);
+
+/* sched.c */
+TrnSched *trn_sched_new(TrnFabric *f);
+void trn_sched_free(TrnSched *s);
 
 #endif

@@ -26,7 +26,8 @@ uint32_t trn_sdma_read(TrnDevice *d, unsigned engine, uint32_t offset)
     uint32_t *reg = trn_sdma_reg(d, engine, offset);
 
     if (offset == TRN_SDMA_TIME_LO && d->ext) {
-        uint64_t now = d->engine[engine].busy_until_ns;
+        TrnEngine *e = &d->engine[engine];
+        uint64_t now = d->fab ? e->now_ns : e->busy_until_ns;
 
         *trn_sdma_reg(d, engine, TRN_SDMA_TIME_HI) = now >> 32;
         return now;

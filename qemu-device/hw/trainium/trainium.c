@@ -73,9 +73,9 @@ void trn_cold_reset(TrnDevice *d)
         TrnEngine *e = &d->engine[i];
 
         trn_sdma_reset_engine(d, i);
-        e->busy_until_ns = e->bytes = e->packets = e->aborts = 0;
+        e->bytes = e->packets = e->aborts = 0;
     }
-    memset(d->stack_bytes, 0, sizeof(d->stack_bytes));
+    trn_time_reset(d);
     trn_ext_reset(d);
     trn_tpb_reset(d);
     trn_fw_reset(d);
@@ -274,6 +274,7 @@ static const Property trn_properties[] = {
                      TrnFabric *),
     DEFINE_PROP_UINT32("fabric-id", TrnDevice, fabric_id, UINT32_MAX),
     DEFINE_PROP_UINT64("reorder", TrnDevice, reorder_seed, 0),
+    DEFINE_PROP_BOOL("payload", TrnDevice, payload, true),
     DEFINE_PROP_BOOL("ext", TrnDevice, ext, true),
     DEFINE_PROP_BOOL("bar4", TrnDevice, bar4_present, true),
     DEFINE_PROP_BOOL("strict-host-access", TrnDevice, strict_host_access,

@@ -226,6 +226,17 @@ typedef struct TrnTarget {
     const TrnBlock *block;
 } TrnTarget;
 
+/* When something that one packet passes at a time is free: time.c */
+#define TRN_CLOCK_GAPS 16
+typedef struct TrnClock {
+    uint64_t free_ns;           /* from here on */
+    uint64_t rest;              /* of a nanosecond */
+    unsigned gaps;
+    struct {
+        uint64_t start, end;
+    } gap[TRN_CLOCK_GAPS];      /* ... and before, in order */
+} TrnClock;
+
 struct TrnDevice {
     PCIDevice parent_obj;
     const TrnGeneration *gen;
@@ -272,7 +283,8 @@ struct TrnDevice {
     uint32_t pending_lo_latch;
     uint32_t route[TRN_EXT_MAX_ENGINES * TRN_EXT_ROUTE_SLOTS];
     uint64_t clock_ns;          /* model clock: end of the last accounted work */
-    uint64_t stack_bytes[TRN_MAX_STACKS];   /* accounted so far */
+    uint64_t stack_bytes[TRN_MAX_STACKS];   /* accounted, without a fabric */
+    TrnClock stack_clock[TRN_MAX_STACKS];   /* ... in one */
     uint32_t clock_hi_latch;
 
     /* properties */
@@ -286,6 +298,7 @@ struct TrnDevice {
     uint32_t fabric_id;         /* UINT32_MAX: next free one */
     TrnFwProps fw_props;        /* fw.c owns them, usable before realize */
     uint64_t reorder_seed;      /* 0: in order */
+    bool payload;               /* false: large copies in HBM move no data */
     bool ext;                   /* BAR2 present */
     bool bar4_present;
     bool strict_host_access;    /* only engines with host connectivity reach it */

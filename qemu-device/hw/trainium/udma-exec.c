@@ -30,6 +30,7 @@
 #include "qapi/error.h"
 #include "system/cpu-timers.h"
 #include "system/runstate.h"
+#include "fabric.h"
 #include "fault.h"
 #include "trace.h"
 
@@ -82,6 +83,8 @@ typedef struct Budget {
     int64_t bytes;
     int descs;
     int64_t deadline;           /* host time; 0: none */
+    uint64_t until_ns;          /* model time, in a fabric: of the next queue; */
+                                /* out: when the packet that is later starts */
     bool inl;                   /* inside the doorbell's register write */
 } Budget;
 
@@ -345,7 +348,7 @@ static Outcome packet_done(TrnExec *x, TrnEngine *e, unsigned q, int src_stack,
 {
     TrnPacket *p = &x->packet;
 
-    trn_packet_account(e, p, src_stack, dst_stack);
+    trn_packet_account(e, q, p, src_stack, dst_stack);
     /* Whoever is told that it is done must find the data. */
     if (unlikely(p->s2m_int || p->m2s_int ||
                  ((e->q[q].m2s.comp_cfg | e->q[q].s2m.comp_cfg) &
@@ -382,6 +385,9 @@ static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
     uint32_t epoch = e->epoch;
     uint64_t len = 0;
 
+    if (unlikely(e->dev->fab)) {
+        e->now_ns = trn_packet_start(e, q, p);
+    }
     if (unlikely(p->op_type == TRN_META_OP_TYPE_SEMAPHORE)) {
         return packet_semaphore(x, e, q);
     }
@@ -389,10 +395,15 @@ static Outcome packet_run(TrnExec *x, TrnEngine *e, unsigned q, bool inl,
         kind = trn_piece_get(e, p, &p->seg[0], &src, &dst, &len);
     }
     if (kind == TRN_SPAN_DIRECT && p->num_segs == 1 && len == p->seg[0].len) {
-        run_add(x, &dst, &src, len);
+        if (likely(e->dev->payload) || !trn_packet_hollow(e, p)) {
+            run_add(x, &dst, &src, len);
+        }
     } else if (p->num_segs) {
         kind = trn_packet_look(e, p);
-        if (kind == TRN_SPAN_DIRECT) {
+        if (unlikely(!e->dev->payload) && kind != TRN_SPAN_BAD &&
+            trn_packet_hollow(e, p)) {
+            kind = TRN_SPAN_DIRECT;
+        } else if (kind == TRN_SPAN_DIRECT) {
             kind = packet_copy(x, e, p);
         }
         if (kind == TRN_SPAN_INDIRECT) {
@@ -451,6 +462,25 @@ static bool budget_late(const Budget *b)
            get_clock() > b->deadline;
 }
 
+/* In a fabric: another queue is to go on first. */
+static bool is_later(TrnEngine *e, unsigned q, const TrnPacket *p, Budget *b)
+{
+    uint64_t start;
+
+    if (b->inl) {
+        return !trn_sched_idle(e->dev);
+    }
+    start = trn_packet_start(e, q, p);
+    if (p->strong_order && e->dev->fab->fabric->enforce) {
+        start = MAX(start, e->q[q].end_ns);
+    }
+    if (start > b->until_ns) {
+        b->until_ns = start;
+        return true;
+    }
+    return false;
+}
+
 /* Runs packets of a queue until it is idle or the budget is used up. */
 static Outcome queue_run(TrnExec *x, TrnEngine *e, unsigned q, Budget *b)
 {
@@ -483,6 +513,9 @@ static Outcome queue_run(TrnExec *x, TrnEngine *e, unsigned q, Budget *b)
         }
         if (parse == TRN_PARSE_WAIT) {
             out = WAIT;
+        } else if (unlikely(x->dev->fab) && !x->reorder &&
+                   is_later(e, q, p, b)) {
+            out = LATER;
         } else if (parse == TRN_PARSE_READY && unlikely(x->dev->fault_dma)) {
             out = b->inl ? LATER : packet_run_faulty(x, e, q, &indirect);
         } else if (parse == TRN_PARSE_READY) {
@@ -546,6 +579,10 @@ static void exec_schedule(TrnExec *x, uint64_t ns)
 
 static void queue_activate(TrnExec *x, TrnEngine *e, unsigned q)
 {
+    if (x->dev->fab && !x->reorder) {
+        trn_sched_add(e, q, 0);
+        return;
+    }
     set_bit(e->id, x->active);
     x->active_q[e->id] |= 1u << q;
     exec_schedule(x, icount_enabled() ? queue_estimate(e, q) : 0);
@@ -599,8 +636,14 @@ static bool is_alone(TrnExec *x, unsigned engine)
            TRN_MAX_ENGINES;
 }
 
-/* The next slice: at once, or after a pause for those who want the lock */
-static void exec_go_on(TrnExec *x)
+void trn_exec_row(int64_t now)
+{
+    if (now - row.end > PAUSE_NS) {
+        row.start = now;
+    }
+}
+
+void trn_exec_go_on(QEMUBH *bh, QEMUTimer *pause)
 {
     row.end = get_clock();
     if (row.end >= row.pause_end && row.end - row.start > ROW_NS) {
@@ -608,10 +651,10 @@ static void exec_go_on(TrnExec *x)
         row.start = row.pause_end;
     }
     if (row.end < row.pause_end) {
-        timer_mod(x->pause, qemu_clock_get_ns(QEMU_CLOCK_REALTIME) +
-                            row.pause_end - row.end);
+        timer_mod(pause, qemu_clock_get_ns(QEMU_CLOCK_REALTIME) +
+                         row.pause_end - row.end);
     } else {
-        qemu_bh_schedule(x->bh);
+        qemu_bh_schedule(bh);
     }
 }
 
@@ -627,9 +670,7 @@ static void exec_slice(TrnExec *x)
     if (!x->busy_since) {
         x->busy_since = trn_bench_clock();
     }
-    if (now - row.end > PAUSE_NS) {
-        row.start = now;
-    }
+    trn_exec_row(now);
     while ((more = queue_peek(x, &engine, &q)) && bytes > 0 && descs > 0 &&
            (!deadline || get_clock() < deadline)) {
         bool alone = is_alone(x, engine);
@@ -668,7 +709,7 @@ static void exec_slice(TrnExec *x)
     if (more && icount_enabled()) {
         exec_schedule(x, queue_estimate(&d->engine[engine], q));
     } else if (more) {
-        exec_go_on(x);
+        trn_exec_go_on(x->bh, x->pause);
     } else if (x->busy_since) {     /* no reset meanwhile */
         x->busy_ns += trn_bench_clock() - x->busy_since;
         x->busy_since = 0;
@@ -716,6 +757,30 @@ static void exec_guarded(TrnExec *x, void (*fn)(TrnExec *x))
     guard->engaged_in_io = engaged;
 }
 
+bool trn_exec_turn(TrnEngine *e, unsigned q, int64_t *bytes, int64_t *descs,
+                   int64_t deadline, uint64_t *until_ns)
+{
+    MemReentrancyGuard *guard = &DEVICE(e->dev)->mem_reentrancy_guard;
+    Budget b = {
+        .bytes = *bytes, .descs = *descs, .deadline = deadline,
+        .until_ns = *until_ns,
+    };
+    bool engaged = guard->engaged_in_io;
+    Outcome out;
+
+    if (e->dev->gone) {
+        return false;
+    }
+    guard->engaged_in_io = true;
+    out = queue_run(e->dev->exec, e, q, &b);
+    guard->engaged_in_io = engaged;
+    *bytes = b.bytes;
+    /* Also a turn that only found out that others are first */
+    *descs = MIN(b.descs, *descs - 1);
+    *until_ns = b.until_ns > *until_ns ? b.until_ns : 0;
+    return out == LATER;
+}
+
 static void exec_go(void *opaque)
 {
     exec_guarded(opaque, exec_run);
@@ -732,15 +797,23 @@ void trn_exec_kick(TrnEngine *e, unsigned q)
     if (x->reorder) {
         trn_reorder_kick(x->reorder, e, q);
         exec_schedule(x, x->dev->gen->packet_ns);
-    } else if (x->busy || queue_run(x, e, q, &b) == LATER) {
+        return;
+    }
+    if (x->dev->fab && trn_sched_idle(x->dev)) {
+        e->q[q].base_ns = trn_sched_now(x->dev);
+    }
+    if (x->busy || queue_run(x, e, q, &b) == LATER) {
         queue_activate(x, e, q);
     }
 }
 
-void trn_exec_wake(TrnEngine *e, unsigned q)
+void trn_exec_wake(TrnEngine *e, unsigned q, uint64_t ns)
 {
     TrnExec *x = e->dev->exec;
 
+    if (x->dev->fab) {
+        trn_time_resume(e, q, ns);
+    }
     if (x->reorder) {
         trn_reorder_kick(x->reorder, e, q);
         exec_schedule(x, e->dev->gen->packet_ns);
@@ -785,6 +858,7 @@ void trn_exec_reset(TrnDevice *d)
     for (i = 0; i < d->num_engines; i++) {
         trn_sem_unpark(&d->engine[i], -1);
     }
+    trn_sched_forget(d);
     bitmap_zero(x->active, TRN_MAX_ENGINES);
     memset(x->active_q, 0, sizeof(x->active_q));
     memset(x->next_q, 0, sizeof(x->next_q));

@@ -17,6 +17,7 @@
 #include "regs/fabric.h"
 
 #define REG_MAX_LEN 4096
+#define HOLLOW_BYTES 4096
 
 typedef struct Desc {
     uint32_t w0, w1;
@@ -451,6 +452,35 @@ TrnSpanKind trn_packet_look(TrnEngine *e, TrnPacket *p)
         }
     }
     return worst;
+}
+
+static bool is_hbm(TrnEngine *e, const TrnPacket *p, uint64_t addr,
+                   uint64_t len, bool write)
+{
+    uint64_t room = len;
+    TrnTarget t;
+    TrnSpan s;
+
+    return trn_span_get(e, p, addr, write, &s, &room, &t) != TRN_SPAN_BAD &&
+           room == len && (t.stack >= 0 || t.kind == TRN_TARGET_GROUP);
+}
+
+bool trn_packet_hollow(TrnEngine *e, const TrnPacket *p)
+{
+    unsigned i;
+
+    if (p->bytes < HOLLOW_BYTES) {
+        return false;
+    }
+    for (i = 0; i < p->num_segs; i++) {
+        const TrnSeg *seg = &p->seg[i];
+
+        if (!is_hbm(e, p, seg->src, seg->len, false) ||
+            !is_hbm(e, p, seg->dst, seg->len, true)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool trn_indirect_read(const TrnPacket *p, const TrnTarget *t, uint8_t *buf,

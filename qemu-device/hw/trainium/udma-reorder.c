@@ -190,7 +190,7 @@ static Take queue_wait(TrnEngine *e, unsigned q, TrnPacket *p)
     case TRN_SEM_BAD:
         return trn_packet_fail(e, q, p) ? TAKEN : NOTHING;
     default:
-        trn_packet_account(e, p, -1, -1);
+        trn_packet_account(e, q, p, -1, -1);
         trn_packet_interrupt(e, q, p);
         return e->epoch == epoch && trn_packet_retire(e, q, p, false) ?
                TAKEN : NOTHING;
@@ -407,7 +407,7 @@ static void flight_done(TrnReorder *r, Flight *f)
     }
     f->complete = true;
     f->p.cause[TRN_M2S] = f->p.cause[TRN_S2M] = 0;
-    trn_packet_account(e, &f->p, src.stack, dst.stack);
+    trn_packet_account(e, q, &f->p, src.stack, dst.stack);
     r->seen = (f->p.bytes <= NOTICED_BYTES || f->p.s2m_int || f->p.m2s_int) &&
               overtook(r, f);
     trn_packet_interrupt(e, q, &f->p);

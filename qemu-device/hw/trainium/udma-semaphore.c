@@ -58,13 +58,14 @@ static void look_at(int64_t ns)
     }
 }
 
-static void wake(TrnWaiter *w)
+/* @ns: model time at which the word became what it is */
+static void wake(TrnWaiter *w, uint64_t ns)
 {
     TrnEngine *e = w->engine;
     unsigned q = w->q;
 
     trn_sem_unpark(e, q);
-    trn_exec_wake(e, q);
+    trn_exec_wake(e, q, ns);
 }
 
 static void word_get(uint64_t *word, void *opaque)
@@ -107,7 +108,8 @@ static void look_again(void *opaque)
                 w->look_ns = QEMU_ALIGN_UP(now + 1, w->every_ns);
                 next = MIN(next, w->look_ns);
             } else {
-                wake(w);
+                wake(w, w->engine->dev->fab ?
+                        trn_sched_now(w->engine->dev) : 0);
             }
         }
     }
@@ -153,6 +155,7 @@ void trn_sem_unpark(TrnEngine *e, int q)
 typedef struct Access {
     unsigned op;                /* TRN_META_OP_SEM_* */
     int64_t operand;
+    uint64_t ns;                /* model time */
     bool met;                   /* out: what is waited for is there */
     const void *word;           /* out */
 } Access;
@@ -179,23 +182,24 @@ static void word_access(uint64_t *word, void *opaque)
     } while (now != old);
 }
 
-static void word_raised(const void *word)
+static void word_raised(const void *word, uint64_t ns)
 {
     TrnWaiter *w, *tmp;
 
+    trn_time_raise(word, ns);
     QLIST_FOREACH_SAFE(w, &waiters.bucket[bucket_of(word)], next, tmp) {
         if (w->word == word) {
-            wake(w);
+            wake(w, ns);
         }
     }
 }
 
-void trn_sem_update(uint8_t *ptr, unsigned op, int64_t operand)
+void trn_sem_update(uint8_t *ptr, unsigned op, int64_t operand, uint64_t ns)
 {
     Access a = { .op = op, .operand = operand };
 
     word_access((uint64_t *)ptr, &a);
-    word_raised(ptr);
+    word_raised(ptr, ns);
 }
 
 static bool target_access(const TrnTarget *t, Access *a)
@@ -212,12 +216,13 @@ static bool target_access(const TrnTarget *t, Access *a)
         break;
     case TRN_TARGET_GROUP:
         return t->dev->fab && trn_fab_group_semaphore(t->dev->fab, t->addr,
-                                                      a->op, a->operand);
+                                                      a->op, a->operand,
+                                                      a->ns);
     default:
         return false;
     }
     if (a->op < TRN_META_OP_SEM_WAIT) {
-        word_raised(a->word);
+        word_raised(a->word, a->ns);
     }
     return true;
 }
@@ -226,6 +231,7 @@ bool trn_sem_write(const TrnPacket *p, const TrnTarget *t, const uint8_t *buf)
 {
     Access a = { .op = p->op, .operand = ldq_le_p(buf) };
 
+    /* In the executor that reorders, time is nobody's. */
     return target_access(t, &a);
 }
 
@@ -279,6 +285,9 @@ static TrnSem sem_run(TrnEngine *e, unsigned q, TrnPacket *p, unsigned op)
         return TRN_SEM_BAD;
     }
     a.operand = operand;
+    if (!trn_packet_waits(p)) {
+        a.ns = trn_packet_raises_at(e, q, p);
+    }
     if (trn_span_get(e, p, p->seg[0].dst, true, &s, &len, &t) ==
         TRN_SPAN_BAD || len < sizeof(uint64_t) || !target_access(&t, &a)) {
         trn_packet_fault(p, TRN_S2M);
@@ -287,6 +296,9 @@ static TrnSem sem_run(TrnEngine *e, unsigned q, TrnPacket *p, unsigned op)
     if (trn_packet_waits(p) && !a.met) {
         park(e, q, a.word, p->seg[0].dst, a.operand);
         return TRN_SEM_PARKED;
+    }
+    if (trn_packet_waits(p)) {
+        trn_time_wait(e, q, a.word);
     }
     return TRN_SEM_DONE;
 }

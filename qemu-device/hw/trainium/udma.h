@@ -29,6 +29,11 @@ typedef struct TrnWaiter TrnWaiter;         /* udma-semaphore.c */
 typedef struct TrnQueue {
     TrnRing m2s, s2m;
     TrnWaiter *waiter;          /* its next packet waits; NULL: it does not */
+    unsigned place;             /* in sched.c, from 1; 0: no work */
+    /* Model time, in a fabric: of the next packet, and when all before it, */
+    /* and all before the last write barrier, have arrived */
+    uint64_t ready_ns, end_ns, barrier_ns;
+    uint64_t base_ns;           /* what it raises comes behind it */
 } TrnQueue;
 
 struct TrnEngine {
@@ -51,6 +56,8 @@ struct TrnEngine {
     uint32_t fis[0x100];        /* 0x000..0x3ff; sdma.c */
     TrnNotific notific;
     uint64_t busy_until_ns;     /* model time */
+    /* ... in a fabric: end of all it did, and what TRN_SDMA_TIME_LO shows */
+    uint64_t last_ns, now_ns;
     uint64_t bytes, packets, aborts;
     /* Changes when a queue was reset or the engine stopped */
     uint32_t epoch;
@@ -137,6 +144,13 @@ typedef struct TrnSpan {
     int stack;
 } TrnSpan;
 
+/* Model time of a packet on its way: from when, and what it comes to */
+typedef struct TrnTrip {
+    uint64_t from_ns;
+    uint64_t end_ns;
+    uint32_t latency_ns;
+} TrnTrip;
+
 typedef enum TrnSpanKind {
     TRN_SPAN_DIRECT,
     TRN_SPAN_INDIRECT,          /* a register, another device, an IOMMU */
@@ -179,6 +193,8 @@ static inline void trn_seg_advance(TrnSeg *seg, uint64_t len)
     seg->dst += len;
     seg->len -= len;
 }
+/* With payload=off: large, and from HBM to HBM, of whatever chips */
+bool trn_packet_hollow(TrnEngine *e, const TrnPacket *p);
 /* The packet's data could not be read or written. */
 void trn_packet_fault(TrnPacket *p, TrnSide side);
 /* Moves through @buf; registers and other devices may do anything. */
@@ -196,12 +212,10 @@ TrnSpanKind trn_fabric_span(TrnEngine *e, const TrnPacket *p, uint64_t addr,
 bool trn_fabric_read(const TrnPacket *p, const TrnTarget *t, uint8_t *buf,
                      uint64_t len);
 bool trn_fabric_write(const TrnTarget *t, const uint8_t *buf, uint64_t len);
-/*
- * A packet was carried out: returns the model time it takes at least until,
- * and the @latency of its way.
- */
-uint64_t trn_fabric_account(TrnEngine *e, const TrnPacket *p,
-                            uint32_t *latency);
+/* A packet was carried out. */
+void trn_fabric_account(TrnEngine *e, const TrnPacket *p, TrnTrip *trip);
+/* Of the way of a write to @addr */
+uint32_t trn_fabric_latency(TrnEngine *e, uint64_t addr);
 /* A packet is dropped, maybe for what trn_fabric_span() said. */
 void trn_fabric_fail(TrnEngine *e, const TrnPacket *p);
 
@@ -223,7 +237,7 @@ bool trn_sem_parks(TrnEngine *e, unsigned q, TrnPacket *p);
 /* The packet's ADD or SET with the operand in @buf; false: not memory */
 bool trn_sem_write(const TrnPacket *p, const TrnTarget *t, const uint8_t *buf);
 /* ADD or SET of a word in a chip's memory */
-void trn_sem_update(uint8_t *ptr, unsigned op, int64_t operand);
+void trn_sem_update(uint8_t *ptr, unsigned op, int64_t operand, uint64_t ns);
 /* The queue, or all of the engine (@q < 0), do not wait any more. */
 void trn_sem_unpark(TrnEngine *e, int q);
 
@@ -234,8 +248,17 @@ void trn_exec_finalize(TrnDevice *d);
 void trn_exec_reset(TrnDevice *d);
 /* A queue may have become able to run: run a little now, the rest later. */
 void trn_exec_kick(TrnEngine *e, unsigned q);
-/* A queue was parked and may go on. */
-void trn_exec_wake(TrnEngine *e, unsigned q);
+/* A queue was parked and may go on, at model time @ns. */
+void trn_exec_wake(TrnEngine *e, unsigned q, uint64_t ns);
+/*
+ * Of sched.c: runs packets that start no later than @until_ns. True when there
+ * are more; then @until_ns is when, or 0 when that is not known.
+ */
+bool trn_exec_turn(TrnEngine *e, unsigned q, int64_t *bytes, int64_t *descs,
+                   int64_t deadline, uint64_t *until_ns);
+/* A slice begins; and what follows it: the next one, or a pause for vCPUs */
+void trn_exec_row(int64_t now);
+void trn_exec_go_on(QEMUBH *bh, QEMUTimer *pause);
 /* Looks at all queues of all engines: after migration, after a stop. */
 void trn_exec_kick_all(TrnDevice *d);
 /* A queue was reset, or its engine (@q < 0) stopped: forget work in flight. */
@@ -254,11 +277,35 @@ void trn_packet_interrupt(TrnEngine *e, unsigned q, const TrnPacket *p);
 bool trn_packet_retire(TrnEngine *e, unsigned q, const TrnPacket *p,
                        bool error);
 
+/* sched.c; only for chips in a fabric */
+/* The queue has work that starts then, or as soon as it may. */
+void trn_sched_add(TrnEngine *e, unsigned q, uint64_t start_ns);
+/* No queue of the chip has; also for a chip by itself */
+void trn_sched_forget(TrnDevice *d);
+/* Nobody has work, and packets may run as soon as they are rung */
+bool trn_sched_idle(TrnDevice *d);
+/* Model time of what is done now; of all that was done when idle */
+uint64_t trn_sched_now(TrnDevice *d);
+
 /* time.c */
-/* Bytes of a stack; returns when it can have delivered all it ever did. */
-uint64_t trn_stack_account(TrnDevice *d, int stack, uint64_t bytes);
-void trn_packet_account(TrnEngine *e, const TrnPacket *p, int src_stack,
-                        int dst_stack);
+/*
+ * Bytes pass at @rate bytes/us, when the first of them can be there at
+ * @from_ns: returns when they begin, and moves @end_ns to when they have.
+ */
+uint64_t trn_clock_pass(TrnClock *c, uint64_t from_ns, uint64_t bytes,
+                        uint64_t rate, uint64_t *end_ns);
+void trn_stack_pass(TrnDevice *d, int stack, uint64_t bytes, TrnTrip *trip);
+void trn_packet_account(TrnEngine *e, unsigned q, const TrnPacket *p,
+                        int src_stack, int dst_stack);
+/* When the packet at the head of the queue starts */
+uint64_t trn_packet_start(const TrnEngine *e, unsigned q, const TrnPacket *p);
+/* When a semaphore that it raises is raised */
+uint64_t trn_packet_raises_at(TrnEngine *e, unsigned q, const TrnPacket *p);
+void trn_time_raise(const void *word, uint64_t ns);
+/* The queue waited for the word; for something at @ns */
+void trn_time_wait(TrnEngine *e, unsigned q, const void *word);
+void trn_time_resume(TrnEngine *e, unsigned q, uint64_t ns);
+void trn_time_reset(TrnDevice *d);
 
 /* udma-reorder.c: the executor when the property "reorder" is set */
 typedef struct TrnReorder TrnReorder;
