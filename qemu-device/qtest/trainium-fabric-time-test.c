@@ -298,6 +298,90 @@ static void test_payload(void)
     g_assert_cmpint(on[0][TX_BYTES], ==, (4 << 20) + 4095 + 8 + 2 * 8);
 }
 
+/* --- against a prediction --- */
+
+/* Of predict-fabric.py, which is beside this program; ns */
+static uint64_t predict(const char *args)
+{
+    g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+    g_autofree char *dir = g_path_get_dirname(self);
+    g_autofree char *line = g_strdup_printf("python3 %s/predict-fabric.py %s",
+                                            dir, args);
+    g_autofree char *out = NULL;
+    g_autoptr(GError) err = NULL;
+    int status;
+
+    g_assert_true(g_spawn_command_line_sync(line, &out, NULL, &status, &err));
+    g_assert_no_error(err);
+    g_assert_cmpint(status, ==, 0);
+    return g_ascii_strtoull(out, NULL, 10);
+}
+
+typedef struct Pattern {
+    const char *name, *kind, *model;
+    unsigned hops;              /* that are counted, of all copies of a chip */
+    const char *faults, *half;
+} Pattern;
+
+#define CHIPS 16u
+
+/* Every chip sends to every other one, each copy by an engine of its own. */
+static void test_pattern(const void *data)
+{
+    const unsigned len = 64 * PIECE;
+    const Pattern *p = data;
+    g_autofree char *fabric = g_strdup_printf("kind=%s,chips=16", p->kind);
+    g_autofree char *args = g_strdup_printf("%s all-to-all 16 %u %s", p->kind,
+                                            len, p->half);
+    g_autofree TqQueue *q = g_new0(TqQueue, CHIPS * CHIPS);
+    g_autofree TfMachine *m = g_new0(TfMachine, 1);
+    uint64_t want = predict(args), start, ns = 0, bytes = 0;
+    unsigned i, k;
+
+    tq_model = p->model;
+    tf_start(m, CHIPS, fabric, "hbm-size=1G,payload=off");
+    tf_set(m, "faults", p->faults);
+    for (i = 0; i < CHIPS; i++) {
+        for (k = 1; k < CHIPS; k++) {
+            TqQueue *one = &q[i * CHIPS + k];
+
+            /* stacks in turn, so that none of them is what is busiest */
+            queue_on(m, one, i, 10 + k);
+            hold(one);
+            tq_copy(one, tf_unicast((i + k) % CHIPS, tq_hbm(k % 4)),
+                    tq_hbm(k % 4), len);
+            tq_kick(one);
+        }
+    }
+    start = go(m);
+    for (i = 0; i < CHIPS; i++) {
+        for (k = 1; k < CHIPS; k++) {
+            finish(&q[i * CHIPS + k]);
+            ns = MAX(ns, engine_time(&m->c[i], 10 + k) - start);
+        }
+        bytes += tf_sum(&m->c[i], TX_BYTES);
+    }
+    tq_model = "trainium2";
+    g_test_message("%s: %" PRIu64 " ns, predicted %" PRIu64 ": %.1f %%, "
+                   "%.0f GB/s in all", p->name, ns, want, 100.0 * want / ns,
+                   (double)CHIPS * (CHIPS - 1) * len / ns);
+    g_assert_cmpint(bytes - (uint64_t)p->hops * CHIPS * len, <=,
+                    CHIPS * 8 * 4);
+    /* what goes before the last go-signal is seen */
+    g_assert_cmpint(ns, >=, want - want / 50);
+    g_assert_cmpint(ns, <=, want * 100 / 95);
+    tf_stop(m);
+}
+
+static const Pattern patterns[] = {
+    { "nvlink", "nvlink", "trainium4", 15, "", "" },
+    { "nvlink-half", "nvlink", "trainium4", 15, "lanes=1.0:1", "--half 1.0" },
+    { "torus", "neuronlink", "trainium2", 32, "", "" },
+    { "torus-half", "neuronlink", "trainium2", 32, "lanes=1.0:16",
+      "--half 1.0" },
+    { "switch", "neuronswitch", "trainium3", 15, "", "" },
+};
+
 /* With timing=enforce modelled time passes before anything can be seen. */
 static void test_enforce(void)
 {
@@ -320,7 +404,15 @@ static void test_enforce(void)
 
 int main(int argc, char **argv)
 {
+    unsigned i;
+
     g_test_init(&argc, &argv, NULL);
+    for (i = 0; i < ARRAY_SIZE(patterns); i++) {
+        g_autofree char *name = g_strdup_printf("trainium/fabric-time/%s",
+                                                patterns[i].name);
+
+        qtest_add_data_func(name, &patterns[i], test_pattern);
+    }
     qtest_add_func("trainium/fabric-time/share", test_share);
     qtest_add_func("trainium/fabric-time/incast", test_incast);
     qtest_add_func("trainium/fabric-time/chain", test_chain);
