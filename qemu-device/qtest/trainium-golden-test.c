@@ -119,7 +119,7 @@ static void test_golden(gconstpointer data)
 
         d.file = fopen(path, "w");
         g_assert_nonnull(d.file);
-        fprintf(d.file, "/* SPDX-License-Identifier: GPL-2.0-or-later */\n");
+        fprintf(d.file, "/* SPDX-License-" "Identifier: GPL-2.0-or-later */\n");
     }
     config(&d);
     for (off = 0; off < 0x1000; off += 4) {

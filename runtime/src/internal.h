@@ -87,10 +87,19 @@ struct neuron_buffer {
 	bool kept;
 };
 
+/* How a user queue or list tells what it has done */
+struct nrn_completion {
+	struct neuron_buffer *buffer;
+	const uint64_t *word;
+	int eventfd;
+};
+
 struct neuron_queue {
 	struct neuron_device *device;
 	bool owned;
 	uint32_t id;
+	/** @completion: of the user class, else NULL */
+	struct nrn_completion *completion;
 	/** @told: failed jobs that callers of run and drain have been told of */
 	atomic_uint_least64_t told;
 };
@@ -103,6 +112,20 @@ struct neuron_fence {
 	/** @done: 1 ended well, negative error; 0 not known yet */
 	atomic_int done;
 };
+
+/* user.c */
+int nrn_completion_create(struct neuron_device *device, struct nrn_completion **completion);
+void nrn_completion_free(struct nrn_completion *completion);
+void nrn_completion_tell(const struct nrn_completion *completion,
+			 struct drm_trainium_completion *request);
+/* submit.c: one job of a user queue */
+int nrn_queue_post(struct neuron_queue *queue, const struct neuron_op *ops, uint32_t op_count,
+		   uint64_t *seqno);
+/* queue.c: why jobs of a user queue were lost */
+int nrn_queue_lost(struct neuron_queue *queue);
+/* list.c */
+int nrn_list_create(struct neuron_device *device, uint32_t stack, const struct neuron_op *ops,
+		    uint32_t op_count, bool user, struct neuron_list **list);
 
 /* error.c: keeps the sentence, returns @error. */
 int nrn_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3), cold));

@@ -99,8 +99,17 @@ int nrn_queue_create(struct neuron_device *device, const struct neuron_queue_opt
 	request.num_engines = given.num_engines;
 	request.stack = given.stack;
 	request.priority = given.priority;
+	if (given.queue_class == NEURON_QUEUE_USER) {
+		ret = nrn_completion_create(device, &queue->completion);
+		if (ret) {
+			free(queue);
+			return ret;
+		}
+		nrn_completion_tell(queue->completion, &request.completion);
+	}
 	ret = nrn_backend->ioctl(device->fd, DRM_IOCTL_TRAINIUM_QUEUE_CREATE, &request);
 	if (ret) {
+		nrn_completion_free(queue->completion);
 		free(queue);
 		return create_failed(device, ret);
 	}
@@ -129,6 +138,7 @@ void nrn_queue_free(struct neuron_queue *queue)
 	bool owned = queue->owned;
 
 	nrn_backend->ioctl(device->fd, DRM_IOCTL_TRAINIUM_QUEUE_DESTROY, &request);
+	nrn_completion_free(queue->completion);
 	free(queue);
 	if (owned)
 		nrn_device_put(device);
@@ -167,6 +177,14 @@ int nrn_queue_job_failed(struct neuron_queue *queue, int error)
 	if (query_queue(queue, &q))
 		return error;
 	return work_failed(queue, error, &q);
+}
+
+int nrn_queue_lost(struct neuron_queue *queue)
+{
+	struct drm_trainium_query_queue q;
+	int ret = query_queue(queue, &q);
+
+	return ret ? ret : work_failed(queue, q.error ? -(int)q.error : -ECANCELED, &q);
 }
 
 int nrn_queue_wait_all(struct neuron_queue *queue, int64_t deadline)

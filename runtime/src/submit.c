@@ -152,6 +152,23 @@ static bool op_copies(const struct neuron_op *op)
 	       op_combines(op);
 }
 
+static bool op_is_semaphore(const struct neuron_op *op)
+{
+	return op->type == NEURON_OP_SIGNAL || op->type == NEURON_OP_WAIT;
+}
+
+static int check_semaphore(const struct neuron_op *op, const struct neuron_device *device)
+{
+	if (!(device->features & NEURON_FEATURE_SEMAPHORE))
+		return nrn_fail(-EOPNOTSUPP, "%s: the device has no semaphores", device->label);
+	if (op->size != 8 || op->pattern_size != 8 || op->dst_offset % 8)
+		return nrn_fail(-EINVAL,
+				"%s: a semaphore is 8 bytes at a multiple of 8, not %" PRIu64
+				" at %" PRIu64 "; size and pattern_size are 8",
+				nrn_buffer_label(op->dst).text, op->size, op->dst_offset);
+	return 0;
+}
+
 static int check_combine(const struct neuron_op *op, const struct neuron_device *device)
 {
 	uint32_t combine = op->flags >> 8 & 0xff, dtype = op->flags >> 16;
@@ -186,12 +203,14 @@ static int check_source(const struct neuron_op *op)
 
 static int check_op(const struct neuron_device *device, const struct neuron_op *op)
 {
-	uint32_t allowed = NEURON_OP_BARRIER | (op_combines(op) ? NEURON_OP_COMBINE(255, 255) : 0);
+	uint32_t allowed = NEURON_OP_BARRIER | (op_combines(op) ? NEURON_OP_COMBINE(255, 255) : 0) |
+			   (op->type == NEURON_OP_SIGNAL ? NEURON_OP_SET : 0) |
+			   (op->type == NEURON_OP_WAIT ? NEURON_OP_TAKE : 0);
 	const struct neuron_buffer *buffer = op->dst;
 	bool copies = op_copies(op);
 	int ret;
 
-	if (op->type > NEURON_OP_ACCUMULATE)
+	if (op->type > NEURON_OP_WAIT)
 		return nrn_fail(-EINVAL, "%s: an op of type %u does not exist", device->label,
 				op->type);
 	if (op->flags & ~allowed || op->reserved)
@@ -220,6 +239,8 @@ static int check_op(const struct neuron_device *device, const struct neuron_op *
 		return check_timestamp(op, device);
 	if (op_combines(op))
 		return check_combine(op, device);
+	if (op_is_semaphore(op))
+		return check_semaphore(op, device);
 	return op->type == NEURON_OP_FILL ? check_pattern(op, device) : check_strided(op, device);
 }
 
@@ -612,6 +633,10 @@ int neuron_queue_submit(struct neuron_queue *queue, const struct neuron_op *ops,
 	ret = check_list(queue, ops, op_count);
 	if (ret)
 		return ret;
+	if (queue->completion && (wait_count || fence))
+		return nrn_fail(-EINVAL,
+				"%s: queue %u is of the user class: its work has no fences",
+				queue->device->label, queue->id);
 	ret = waits_init(&in, queue, waits, wait_count);
 	if (ret)
 		return ret;
@@ -627,6 +652,37 @@ int neuron_queue_submit(struct neuron_queue *queue, const struct neuron_op *ops,
 	else if (fence)
 		*fence = new_fence;
 	return ret;
+}
+
+int nrn_queue_post(struct neuron_queue *queue, const struct neuron_op *ops, uint32_t op_count,
+		   uint64_t *seqno)
+{
+	struct drm_trainium_op short_list[SHORT_LIST];
+	struct nrn_job job;
+	int ret;
+
+	ret = check_list(queue, ops, op_count);
+	if (ret)
+		return ret;
+	ret = job_init(&job, queue, ops, op_count, short_list);
+	if (ret)
+		return ret;
+	job_cut(&job);
+	if (job_more(&job))
+		ret = nrn_fail(-EINVAL, "%s: a job of a user queue has at most %u ops and %" PRIu64
+			       " bytes", queue->device->label, queue->device->limits.max_ops,
+			       (uint64_t)queue->device->limits.max_job_bytes);
+	else
+		ret = nrn_backend->ioctl(queue->device->fd, DRM_IOCTL_TRAINIUM_SUBMIT,
+					 &job.submit);
+	job_fini(&job, short_list);
+	if (ret == -ECANCELED || ret == -EIO)
+		return nrn_queue_lost(queue);
+	if (ret)
+		return submit_failed(queue, ret);
+	if (seqno)
+		*seqno = job.submit.seqno;
+	return 0;
 }
 
 static int list_failed(const struct neuron_device *device, int error)
@@ -661,6 +717,10 @@ int nrn_list_make(struct neuron_queue *queue, uint32_t stack, const struct neuro
 		return ret;
 	job_cut(&job);
 	ret = -EINVAL;
+	if (queue->completion) {
+		request.flags = TRAINIUM_LIST_F_USER;
+		nrn_completion_tell(queue->completion, &request.completion);
+	}
 	if (!job_more(&job)) {
 		request.ops = job.submit.ops;
 		request.op_count = job.submit.op_count;

@@ -381,9 +381,14 @@ static int queue_create(struct mock_file *file, struct drm_trainium_queue_create
 {
 	unsigned int i, used = 0;
 
+	bool user = arg->queue_class == TRAINIUM_QUEUE_USER;
+
 	if (arg->flags || arg->priority < -1 || arg->priority > 1 || arg->num_engines > 16 ||
-	    arg->queue)
+	    arg->queue || (!user && (arg->completion.handle || arg->completion.flags)) ||
+	    (user && arg->num_engines > 1))
 		return -EINVAL;
+	if (arg->completion.handle && !mock_bo(file, arg->completion.handle))
+		return -ENOENT;
 	for (i = 0; i < MOCK_HANDLES; i++)
 		used += file->queue[i].id != 0;
 	if (used >= mock.limits.max_queues)
@@ -394,6 +399,9 @@ static int queue_create(struct mock_file *file, struct drm_trainium_queue_create
 		memset(&file->queue[i], 0, sizeof(file->queue[i]));
 		file->queue[i].id = file->next_queue++;
 		file->queue[i].state.num_rings = arg->num_engines ? arg->num_engines : 4;
+		file->queue[i].state.queue_class = arg->queue_class;
+		mock_completion_take(file, &file->queue[i], &arg->completion);
+		file->queue[i].user = user;
 		arg->queue = file->queue[i].id;
 		return 0;
 	}
@@ -402,13 +410,17 @@ static int queue_create(struct mock_file *file, struct drm_trainium_queue_create
 
 static int list_create(struct mock_file *file, struct drm_trainium_list_create *arg)
 {
-	struct drm_trainium_queue_create create = { .num_engines = 1 };
+	struct drm_trainium_queue_create create = {
+		.num_engines = 1,
+		.queue_class = arg->flags ? TRAINIUM_QUEUE_USER : TRAINIUM_QUEUE_FENCED,
+		.completion = arg->completion,
+	};
 	struct mock_queue *queue;
 	size_t size = (size_t)arg->op_count * arg->op_stride;
 	void *ops;
 	int ret;
 
-	if (arg->flags || arg->pad || arg->list || !arg->op_count ||
+	if (arg->flags & ~TRAINIUM_LIST_F_USER || arg->pad || arg->list || !arg->op_count ||
 	    arg->op_count > mock.limits.max_list_descs)
 		return -EINVAL;
 	ret = queue_create(file, &create);
@@ -428,6 +440,8 @@ static int list_create(struct mock_file *file, struct drm_trainium_list_create *
 	return 0;
 }
 
+static void run_held(unsigned int count);
+
 static int queue_destroy(struct mock_file *file, const struct drm_trainium_queue_destroy *arg)
 {
 	struct mock_queue *queue = mock_queue(file, arg->queue);
@@ -439,19 +453,41 @@ static int queue_destroy(struct mock_file *file, const struct drm_trainium_queue
 	queue->id = 0;
 	if (queue->list.op_count)
 		free((void *)(uintptr_t)queue->list.ops);
+	if (queue->user && queue->state.completed != queue->state.submitted)
+		mock_completion_tell(queue, TRAINIUM_COMPLETION_ENDED);
+	if (queue->word)
+		bo_put(queue->word);
+	queue->word = NULL;
 	if (queue->last)
 		mock_fence_put(queue->last);
 	queue->last = NULL;
+	/* Nothing waits in it any more. */
+	if (queue->user)
+		run_held(~0u);
 	return 0;
 }
 
-static void run_job(struct mock_job *job)
+/* False when the job waits for a semaphore. */
+static bool run_job(struct mock_job *job)
 {
 	struct mock_queue *queue = mock_queue(job->file, job->queue);
 	uint32_t reason = mock.job_reason;
 	int error = mock.job_error;
 	unsigned int i;
 
+	if (queue && queue->user && !error) {
+		for (; job->at < job->op_count; job->at++) {
+			const struct mock_op *op = &job->ops[job->at];
+
+			if (op->op.type != TRAINIUM_OP_WAIT)
+				mock_run_op(op);
+			else if (!mock_wait_over(op))
+				return false;
+		}
+	}
+	/* The end of a user queue is that of its jobs. */
+	if (!queue && job->at < job->op_count && job->user)
+		error = -ECANCELED;
 	mock.job_error = 0;
 	for (i = 0; i < job->in_count; i++) {
 		if (job->in[i]->status < 0 && !error) {
@@ -461,7 +497,7 @@ static void run_job(struct mock_job *job)
 		mock_fence_put(job->in[i]);
 	}
 	for (i = 0; i < job->op_count; i++) {
-		if (!error)
+		if (!error && !job->user)
 			mock_run_op(&job->ops[i]);
 		bo_put(job->ops[i].dst);
 		if (job->ops[i].src)
@@ -476,22 +512,45 @@ static void run_job(struct mock_job *job)
 			queue->state.engine = 17;
 			queue->state.cause = 0x1234;
 		}
+		mock_completion_tell(queue, error ? TRAINIUM_COMPLETION_ENDED :
+						    queue->state.completed);
 	}
 	mock_fence_signal(job->fence, error ? error : 1);
 	mock_fence_put(job->fence);
 	free(job->ops);
 	free(job);
+	return true;
 }
 
-/* With the lock held. */
+/* Is there a job before it that its queue has not ended? */
+static bool is_behind(const struct mock_job *job)
+{
+	const struct mock_job *before;
+
+	for (before = held; before != job; before = before->next)
+		if (before->file == job->file && before->queue == job->queue)
+			return true;
+	return false;
+}
+
+/* With the lock held. What has waited goes on when another job has signalled. */
 static void run_held(unsigned int count)
 {
-	struct mock_job *job;
+	struct mock_job **at = &held, *job;
 
-	while (held && count--) {
-		job = held;
-		held = job->next;
-		run_job(job);
+	while (*at && count) {
+		job = *at;
+		if (!is_behind(job)) {
+			struct mock_job *next = job->next;
+
+			if (run_job(job)) {
+				*at = next;
+				at = &held;
+				count--;
+				continue;
+			}
+		}
+		at = &job->next;
 	}
 }
 
@@ -525,33 +584,6 @@ static int submit_wait_all(struct mock_file *file, struct drm_trainium_submit *a
 	ret = wait_fence(last, arg->deadline_ns, &arg->status);
 	mock_fence_put(last);
 	return ret;
-}
-
-static int take_syncs(struct mock_file *file, struct mock_job *job,
-		      const struct drm_trainium_submit *arg)
-{
-	const struct drm_trainium_sync *sync = (const void *)(uintptr_t)arg->in_syncs;
-	struct mock_syncobj *obj;
-	unsigned int i;
-
-	for (i = 0; i < arg->in_sync_count; i++) {
-		obj = mock_syncobj(file, sync[i].handle);
-		if (!obj)
-			return -ENOENT;
-		if (sync[i].flags || sync[i].point || !obj->fence)
-			return -EINVAL;
-		job->in[job->in_count++] = mock_fence_get(obj->fence);
-	}
-	sync = (const void *)(uintptr_t)arg->out_syncs;
-	for (i = 0; i < arg->out_sync_count; i++) {
-		obj = mock_syncobj(file, sync[i].handle);
-		if (!obj)
-			return -ENOENT;
-		if (sync[i].flags || sync[i].point)
-			return -EINVAL;
-		mock_syncobj_set(obj, job->fence);
-	}
-	return 0;
 }
 
 static void take_op(const struct drm_trainium_submit *arg, uint32_t i,
@@ -603,6 +635,8 @@ static int submit(struct mock_file *file, struct drm_trainium_submit *arg)
 	for (i = 0; i < arg->op_count; i++) {
 		take_op(arg, i, &strided);
 		ret = mock_check_op(file, &strided.op, &strided);
+		if (!ret && strided.op.type == TRAINIUM_OP_WAIT && !queue->user)
+			ret = -EINVAL;
 		if (ret)
 			return ret;
 		bytes += strided.op.size * (strided.rows ? strided.rows * strided.planes : 1);
@@ -613,8 +647,9 @@ static int submit(struct mock_file *file, struct drm_trainium_submit *arg)
 	job = calloc(1, sizeof(*job));
 	job->file = file;
 	job->queue = queue->id;
+	job->user = queue->user;
 	job->fence = mock_fence_new();
-	ret = take_syncs(file, job, arg);
+	ret = mock_take_syncs(file, job, arg);
 	if (ret) {
 		mock_fence_put(job->fence);
 		free(job);
@@ -628,7 +663,8 @@ static int submit(struct mock_file *file, struct drm_trainium_submit *arg)
 		job->ops[i].op = *op;
 		job->ops[i].dst = mock_bo(file, op->dst);
 		job->ops[i].dst->refs++;
-		if (op->type == TRAINIUM_OP_FILL || op->type == TRAINIUM_OP_TIMESTAMP)
+		if (op->type == TRAINIUM_OP_FILL || op->type == TRAINIUM_OP_TIMESTAMP ||
+		    op->type >= TRAINIUM_OP_SIGNAL)
 			continue;
 		job->ops[i].src = mock_bo(file, op->src);
 		job->ops[i].src->refs++;

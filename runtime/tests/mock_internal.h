@@ -40,6 +40,12 @@ struct mock_queue {
 	struct mock_fence *last;
 	/** @list: of a command list: its work, else op_count is 0 */
 	struct drm_trainium_submit list;
+	/** @user: of the user class: its work has no fences */
+	bool user;
+	/** @word: where it tells what it has done, and who is told */
+	struct mock_bo *word;
+	uint64_t word_offset;
+	int eventfd;
 };
 
 struct mock_file {
@@ -66,6 +72,10 @@ struct mock_job {
 	unsigned int in_count;
 	struct mock_op *ops;
 	uint32_t op_count;
+	/** @user: of a user queue */
+	bool user;
+	/** @at: op that it waits in */
+	uint32_t at;
 };
 
 extern pthread_mutex_t mock_lock;
@@ -82,6 +92,12 @@ void mock_check_empty(void);
 int mock_check_op(struct mock_file *file, const struct drm_trainium_op *op,
 		  const struct drm_trainium_op_strided *strides);
 void mock_run_op(const struct mock_op *run);
+/* Whether a wait is over; what it takes is taken then. */
+bool mock_wait_over(const struct mock_op *run);
+
+void mock_completion_take(struct mock_file *file, struct mock_queue *queue,
+			  const struct drm_trainium_completion *completion);
+void mock_completion_tell(struct mock_queue *queue, uint64_t value);
 
 int mock_fabric_ioctl(struct mock_file *file, unsigned long request, void *arg);
 void mock_fabric_query(struct mock_file *file, struct drm_trainium_query_fabric *q);
@@ -95,6 +111,8 @@ int mock_fence_wait(struct mock_fence *fence, int64_t deadline);
 struct mock_syncobj *mock_syncobj(struct mock_file *file, uint32_t handle);
 void mock_syncobj_set(struct mock_syncobj *obj, struct mock_fence *fence);
 
+int mock_take_syncs(struct mock_file *file, struct mock_job *job,
+		    const struct drm_trainium_submit *arg);
 int mock_syncobj_create(int fd, uint32_t *handle);
 void mock_syncobj_destroy(int fd, uint32_t handle);
 int mock_syncobj_wait(int fd, uint32_t handle, int64_t deadline);

@@ -14,6 +14,10 @@ int mock_check_op(struct mock_file *file, const struct drm_trainium_op *op,
 
 	if (op->type == TRAINIUM_OP_REDUCE || op->type == TRAINIUM_OP_ACCUMULATE)
 		flags |= TRAINIUM_OP_F_COMBINE(255, 255);
+	if (op->type == TRAINIUM_OP_SIGNAL)
+		flags |= TRAINIUM_OP_F_SET;
+	if (op->type == TRAINIUM_OP_WAIT)
+		flags |= TRAINIUM_OP_F_TAKE;
 	if (op->flags & ~flags || !op->size)
 		return -EINVAL;
 	if (!dst)
@@ -22,6 +26,9 @@ int mock_check_op(struct mock_file *file, const struct drm_trainium_op *op,
 		return -EINVAL;
 	if (op->type == TRAINIUM_OP_TIMESTAMP)
 		return op->size == 8 && !op->src && !op->src_offset ? 0 : -EINVAL;
+	if (op->type == TRAINIUM_OP_SIGNAL || op->type == TRAINIUM_OP_WAIT)
+		return op->size == 8 && op->pattern_size == 8 && op->dst_offset % 8 == 0 ?
+			       0 : -EINVAL;
 	if (op->type == TRAINIUM_OP_FILL) {
 		if (op->pattern_size != 1 && op->pattern_size != 2 && op->pattern_size != 4 &&
 		    op->pattern_size != 8)
@@ -66,6 +73,22 @@ static void accumulate(uint32_t *dst, const char *src, const struct drm_trainium
 		dst[i] += from[i];
 }
 
+static int64_t *semaphore(const struct mock_op *run)
+{
+	return (int64_t *)((char *)run->dst->memory + run->op.dst_offset);
+}
+
+bool mock_wait_over(const struct mock_op *run)
+{
+	int64_t *word = semaphore(run);
+
+	if (*word < (int64_t)run->op.pattern)
+		return false;
+	if (run->op.flags & TRAINIUM_OP_F_TAKE)
+		*word -= (int64_t)run->op.pattern;
+	return true;
+}
+
 void mock_run_op(const struct mock_op *run)
 {
 	const struct drm_trainium_op *op = &run->op;
@@ -74,6 +97,13 @@ void mock_run_op(const struct mock_op *run)
 
 	if (op->type == TRAINIUM_OP_COPY_STRIDED) {
 		run_strided(run);
+		return;
+	}
+	if (op->type == TRAINIUM_OP_SIGNAL) {
+		if (op->flags & TRAINIUM_OP_F_SET)
+			*semaphore(run) = (int64_t)op->pattern;
+		else
+			*semaphore(run) += (int64_t)op->pattern;
 		return;
 	}
 

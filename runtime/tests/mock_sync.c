@@ -195,3 +195,30 @@ int mock_sync_file_status(int fd)
 	pthread_mutex_unlock(&mock_lock);
 	return status;
 }
+
+int mock_take_syncs(struct mock_file *file, struct mock_job *job,
+		    const struct drm_trainium_submit *arg)
+{
+	const struct drm_trainium_sync *sync = (const void *)(uintptr_t)arg->in_syncs;
+	struct mock_syncobj *obj;
+	unsigned int i;
+
+	for (i = 0; i < arg->in_sync_count; i++) {
+		obj = mock_syncobj(file, sync[i].handle);
+		if (!obj)
+			return -ENOENT;
+		if (sync[i].flags || sync[i].point || !obj->fence)
+			return -EINVAL;
+		job->in[job->in_count++] = mock_fence_get(obj->fence);
+	}
+	sync = (const void *)(uintptr_t)arg->out_syncs;
+	for (i = 0; i < arg->out_sync_count; i++) {
+		obj = mock_syncobj(file, sync[i].handle);
+		if (!obj)
+			return -ENOENT;
+		if (sync[i].flags || sync[i].point)
+			return -EINVAL;
+		mock_syncobj_set(obj, job->fence);
+	}
+	return 0;
+}

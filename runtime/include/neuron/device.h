@@ -116,6 +116,7 @@ NEURON_API int neuron_device_get_fd(const struct neuron_device *device);
 #define NEURON_FEATURE_USERPTR		(1ull << 2)	/* neuron_buffer_create_userptr() */
 #define NEURON_FEATURE_QUEUE_FENCED	(1ull << 3)	/* queues of bounded work */
 #define NEURON_FEATURE_QUEUE_USER	(1ull << 4)	/* queues whose work may wait */
+#define NEURON_FEATURE_SEMAPHORE	(1ull << 10)	/* NEURON_OP_SIGNAL, _WAIT */
 #define NEURON_FEATURE_FABRIC		(1ull << 5)	/* fabric ports */
 #define NEURON_FEATURE_MODEL_CLOCK	(1ull << 6)	/* a model with a clock of its own */
 #define NEURON_FEATURE_TIMESTAMP	(1ull << 9)	/* NEURON_OP_TIMESTAMP */

@@ -40,6 +40,42 @@ NEURON_API int neuron_list_create(struct neuron_device *device, uint32_t stack,
 				  struct neuron_list **list);
 
 /**
+ * neuron_list_create_user() - create a list of the user class
+ * @device: device
+ * @stack: prefer an engine near this HBM stack, or NEURON_STACK_ANY
+ * @ops: ops, NEURON_OP_WAIT among them; the array may be reused at once
+ * @op_count: number of ops, not 0
+ * @list: out: the list
+ *
+ * As neuron_list_create(), but the end of a start is a number, not a fence:
+ * neuron_list_post(), and neuron_queue_wait_for() on neuron_list_get_queue().
+ *
+ * Return: as neuron_list_create().
+ */
+NEURON_API int neuron_list_create_user(struct neuron_device *device, uint32_t stack,
+				       const struct neuron_op *ops, uint32_t op_count,
+				       struct neuron_list **list);
+
+/**
+ * neuron_list_post() - start a list of the user class
+ * @list: list
+ * @seqno: out: number of this start, from 1; NULL if not wanted
+ *
+ * Return: 0; -EINVAL; -ENOENT a buffer of it is gone; -EIO, -ECANCELED an
+ * earlier start was lost; -ENODEV.
+ */
+NEURON_API int neuron_list_post(struct neuron_list *list, uint64_t *seqno);
+
+/**
+ * neuron_list_get_queue() - a list as the queue that it is
+ * @list: list, or NULL
+ *
+ * Return: the queue, for the calls that wait for it or ask of it; not to be
+ * destroyed. NULL without a list.
+ */
+NEURON_API struct neuron_queue *neuron_list_get_queue(struct neuron_list *list);
+
+/**
  * neuron_list_destroy() - give a list back
  * @list: list, or NULL
  *

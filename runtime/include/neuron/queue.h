@@ -24,7 +24,10 @@ struct neuron_queue;
 enum neuron_queue_class {
 	/** @NEURON_QUEUE_FENCED: bounded work; its end is a fence */
 	NEURON_QUEUE_FENCED = 0,
-	/** @NEURON_QUEUE_USER: work that may wait for something the program decides */
+	/**
+	 * @NEURON_QUEUE_USER: work that may wait for something the program
+	 * decides: NEURON_OP_WAIT. Its end is a number, see neuron_queue_post()
+	 */
 	NEURON_QUEUE_USER = 1,
 	/** @NEURON_QUEUE_LIST: a command list, in struct neuron_queue_info only */
 	NEURON_QUEUE_LIST = 2,
@@ -106,6 +109,18 @@ enum neuron_op_type {
 	NEURON_OP_REDUCE = 4,
 	/** @NEURON_OP_ACCUMULATE: as a copy, but combined with what dst holds */
 	NEURON_OP_ACCUMULATE = 5,
+	/**
+	 * @NEURON_OP_SIGNAL: when all ops before it have ended, add pattern to
+	 * the semaphore at dst_offset: a signed 64-bit number at a multiple of
+	 * 8, in any buffer, also of another chip or of a group. size and
+	 * pattern_size are 8. NEURON_FEATURE_SEMAPHORE announces it.
+	 */
+	NEURON_OP_SIGNAL = 6,
+	/**
+	 * @NEURON_OP_WAIT: ops after it start when the semaphore, in host memory
+	 * or the device's own HBM, is at least pattern. User class only.
+	 */
+	NEURON_OP_WAIT = 7,
 };
 
 /** enum neuron_combine - how elements are combined; floats as 32-bit floats, rounded once */
@@ -157,6 +172,10 @@ struct neuron_strides {
 
 /** Start after all ops before it in the same submit; without it they may overlap in time. */
 #define NEURON_OP_BARRIER	(1u << 0)
+/** SIGNAL: store pattern instead of adding it. */
+#define NEURON_OP_SET		(1u << 1)
+/** WAIT: subtract pattern when it is over. */
+#define NEURON_OP_TAKE		(1u << 2)
 
 /**
  * struct neuron_op - one op of a submit
@@ -213,6 +232,56 @@ struct neuron_op {
 NEURON_API int neuron_queue_submit(struct neuron_queue *queue, const struct neuron_op *ops,
 				   uint32_t op_count, struct neuron_fence *const *waits,
 				   uint32_t wait_count, struct neuron_fence **fence);
+
+/** The number of a user queue whose jobs were lost */
+#define NEURON_SEQNO_ENDED	UINT64_MAX
+
+/**
+ * neuron_queue_post() - queue one job on a queue of the user class
+ * @queue: queue of class NEURON_QUEUE_USER, or neuron_list_get_queue()'s
+ * @ops: ops; the array may be reused at once
+ * @op_count: number of ops, not 0, at most max_ops of struct neuron_limits
+ * @seqno: out: number of the job, from 1; NULL if not wanted
+ *
+ * Nothing limits how long a job waits; neuron_queue_destroy() ends it at once.
+ *
+ * Return: 0; -EINVAL; -EXDEV a buffer is of another device; -EOPNOTSUPP no
+ * semaphores, or a buffer shared with others than peers; -EIO, -ECANCELED how an
+ * earlier job was lost: the queue takes no more; -ENOMEM; -ENODEV.
+ */
+NEURON_API int neuron_queue_post(struct neuron_queue *queue, const struct neuron_op *ops,
+				 uint32_t op_count, uint64_t *seqno);
+
+/**
+ * neuron_queue_reached() - the newest job that has ended, without a system call
+ * @queue: queue of the user class
+ * @seqno: out: its number, 0 for none, NEURON_SEQNO_ENDED when jobs were lost
+ *
+ * Return: 0; -EINVAL.
+ */
+NEURON_API int neuron_queue_reached(struct neuron_queue *queue, uint64_t *seqno);
+
+/**
+ * neuron_queue_wait_for() - wait until a job of a user queue has ended
+ * @queue: queue of the user class
+ * @seqno: number of the job
+ * @timeout_ns: time from now; NEURON_WAIT_FOREVER
+ *
+ * Return: 0; -EINVAL; -ETIME; -EIO, -ECANCELED jobs were lost; -ENODEV.
+ */
+NEURON_API int neuron_queue_wait_for(struct neuron_queue *queue, uint64_t seqno,
+				     int64_t timeout_ns);
+
+/**
+ * neuron_queue_get_eventfd() - a descriptor that is readable when jobs have ended
+ * @queue: queue of the user class
+ *
+ * For poll(); it is closed with the queue. Reading it is shared with
+ * neuron_queue_wait_for().
+ *
+ * Return: the descriptor; -EINVAL.
+ */
+NEURON_API int neuron_queue_get_eventfd(struct neuron_queue *queue);
 
 /**
  * neuron_queue_run() - queue work and wait for its end
