@@ -67,11 +67,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 		return say(connection, strcmp(url, "/") ? MHD_HTTP_NOT_FOUND : MHD_HTTP_OK,
 			   "neuron-monitor: the metrics are at /metrics\n");
 	pthread_mutex_lock(&exporter->lock);
-	if (exporter->text)
-		ret = answer(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
-			     exporter->text, exporter->size);
-	else
-		ret = say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "Nothing was read yet.\n");
+	ret = answer(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
+		     exporter->text, exporter->size);
 	pthread_mutex_unlock(&exporter->lock);
 	return ret;
 }
@@ -105,7 +102,7 @@ static struct addrinfo *resolve(const char *address)
 	return list;
 }
 
-struct exporter *exporter_start(const char *address)
+struct exporter *exporter_start(const char *address, char *text, size_t size)
 {
 	struct exporter *exporter = calloc(1, sizeof(*exporter));
 	struct addrinfo *list = resolve(address);
@@ -115,6 +112,8 @@ struct exporter *exporter_start(const char *address)
 	if (!exporter)
 		tool_die(TOOL_FAILED, "out of memory");
 	pthread_mutex_init(&exporter->lock, NULL);
+	exporter->text = text;
+	exporter->size = size;
 	if (list->ai_family == AF_INET6)
 		flags |= MHD_USE_IPv6;
 	errno = 0;

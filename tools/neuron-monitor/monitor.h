@@ -46,9 +46,9 @@ unsigned int group_by_name(const char *name);
 /* Text for Prometheus out of a sample, to be freed. */
 char *metrics_text(const struct sample *sample, size_t *size);
 
-/* Serves metrics_text() on ADDRESS:PORT, :PORT or PORT. */
+/* Serves metrics_text() on ADDRESS:PORT, :PORT or PORT; takes the first text over. */
 struct exporter;
-struct exporter *exporter_start(const char *address);
+struct exporter *exporter_start(const char *address, char *text, size_t size);
 /* What is served from now on; it takes @text. */
 void exporter_publish(struct exporter *exporter, char *text, size_t size);
 void exporter_stop(struct exporter *exporter);

@@ -144,14 +144,12 @@ static void run(const struct config *config, const sigset_t *signals)
 	size_t size = 0;
 	char *text;
 
-	if (config->address)
-		exporter = exporter_start(config->address);
 	/* Rates need two looks. */
 	sample_take(sample);
 	host_take(&host);
-	if (exporter) {
+	if (config->address) {
 		text = metrics_text(sample, &size);
-		exporter_publish(exporter, text, size);
+		exporter = exporter_start(config->address, text, size);
 	}
 	do {
 		next += (int64_t)(config->period * 1e9);
