@@ -41,7 +41,7 @@ void tf_start_ids(TfMachine *m, unsigned n, const unsigned *ids,
     *m = (TfMachine) { .qts = qtest_init(args->str), .n = n };
     for (i = 0; i < n; i++) {
         tq_attach(&m->c[i], m->qts, 0, (4 + i / 8) << 3 | i % 8, i);
-        m->c[i].heap = TQ_HEAP + i * 0x1000000ull;
+        m->c[i].heap = TQ_HEAP + i * 0x600000ull;
     }
     for (i = 0; i < n; i++) {
         tq_wait_firmware(&m->c[i]);

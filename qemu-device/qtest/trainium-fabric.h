@@ -8,7 +8,7 @@
 
 #include "trainium-qtest.h"
 
-#define TF_CHIPS 16
+#define TF_CHIPS 72
 
 /* States, reasons, statuses */
 enum { OFF, DETECT, TRAINING, UP, DEGRADED, RECOVERY, FAILED, DISABLED };
