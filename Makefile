@@ -36,6 +36,8 @@ help:
 	@echo '  make check LEVELS="qtest unit"                       some of them'
 	@echo '  make check KERNEL=debug      those with a guest, on a kernel that watches'
 	@echo '  make check-long              that, and all that is too long for every change'
+	@echo '  make fuzz                    the model, with ASan and UBSan, for ten minutes'
+	@echo '  make mutate                  faults in the tree that tests should notice'
 	@echo '  make bench      one JSON object a line'
 	@echo
 	@echo '  make docs       Documentation/ as HTML               -> build/docs/'
@@ -52,6 +54,14 @@ check:
 
 check-long:
 	@KERNEL=debug TRAINIUM_TEST_LONG=1 scripts/check $(LEVELS)
+	@qemu-device/fuzz/run
+	@scripts/mutate
+
+fuzz:
+	@qemu-device/fuzz/run
+
+mutate:
+	@scripts/mutate
 
 bench:
 	@scripts/bench
@@ -92,5 +102,5 @@ clean:
 distclean:
 	@scripts/clean --dist
 
-.PHONY: help demo check bench qemu kernel debug-kernel modules runtime tools selftests guest \
-	lint qtest unit vm-test kselftest stack-test docs clean distclean
+.PHONY: help demo check check-long fuzz mutate bench qemu kernel debug-kernel modules runtime tools selftests guest \
+	lint qtest unit vm-test kselftest debug stack-test docs clean distclean
