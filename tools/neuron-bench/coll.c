@@ -71,7 +71,7 @@ struct line {
 	int algorithm;
 };
 
-static void usage(void)
+static void print_help(void)
 {
 	printf("usage: neuron-bench coll [OPTION]\n"
 	       "\n"
@@ -176,7 +176,7 @@ static void parse_option(int c)
 		coll.json = true;
 		break;
 	case 'h':
-		usage();
+		print_help();
 		exit(tool_finish(TOOL_OK));
 	default:
 		tool_usage_error();
@@ -380,7 +380,8 @@ static int value_of(uint32_t rank, uint64_t i)
 
 static void put_value(unsigned char *at, int value)
 {
-	static const uint8_t e4m3[] = { 0x00, 0x38, 0x40, 0x44 }, e5m2[] = { 0x00, 0x3c, 0x40, 0x42 };
+	static const uint8_t e4m3[] = { 0x00, 0x38, 0x40, 0x44 };
+	static const uint8_t e5m2[] = { 0x00, 0x3c, 0x40, 0x42 };
 	static const uint16_t fp16[] = { 0x0000, 0x3c00, 0x4000, 0x4200 };
 	static const uint16_t bf16[] = { 0x0000, 0x3f80, 0x4000, 0x4040 };
 	float fp32 = (float)value;
@@ -473,9 +474,11 @@ static double expected(uint64_t i)
 /* Relative: n - 1 roundings of half a unit in the last place */
 static double bound(void)
 {
-	static const double unit[] = { 0, 0, 0, 0x1p-11, 0x1p-8, 0x1p-24, 0x1p-4, 0x1p-3 };
+	static const int bits[] = { 0, 0, 0, 11, 8, 24, 4, 3 };
 
-	return unit[coll.dtype->dtype] * coll.ranks;
+	if (coll.dtype->dtype <= NEURON_DTYPE_INT64)
+		return 0;
+	return ldexp(coll.ranks, -bits[coll.dtype->dtype]);
 }
 
 /* Element @i of what @rank gets: rank and element that it comes from, -1: all of them */
@@ -620,6 +623,7 @@ static void print_line(const struct line *line)
 	double us = line->model_us > 0 ? line->model_us : line->host_us;
 	double algbw = us > 0 ? (double)line->size / us / 1000 : 0, busbw = algbw * bus_factor();
 	const char *red = coll.op->combines ? reductions[coll.reduction] : "none";
+	const char *algorithm = neuron_comm_algorithm_name((uint32_t)line->algorithm);
 	char errors[24] = "N/A";
 	json_object *o;
 
@@ -630,7 +634,7 @@ static void print_line(const struct line *line)
 		       (unsigned long long)line->size, (unsigned long long)line->count,
 		       coll.dtype->name, red, line->model_us, algbw, busbw, line->host_us,
 		       (unsigned long long)line->doorbells,
-		       neuron_comm_algorithm_name((uint32_t)line->algorithm), errors);
+		       algorithm, errors);
 		return;
 	}
 	o = json_object_new_object();
@@ -645,8 +649,7 @@ static void print_line(const struct line *line)
 	json_object_object_add(o, "algbw", json_object_new_double(algbw));
 	json_object_object_add(o, "busbw", json_object_new_double(busbw));
 	json_object_object_add(o, "doorbells", json_object_new_int64((int64_t)line->doorbells));
-	json_object_object_add(o, "algorithm", json_object_new_string(
-		neuron_comm_algorithm_name((uint32_t)line->algorithm)));
+	json_object_object_add(o, "algorithm", json_object_new_string(algorithm));
 	if (line->errors >= 0)
 		json_object_object_add(o, "errors", json_object_new_int64(line->errors));
 	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));

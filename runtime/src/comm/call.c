@@ -170,7 +170,8 @@ static int start(struct neuron_comm *comm, struct nrn_call *call, const uint64_t
 	if (options)
 		ret = nrn_take_options(&o, sizeof(o), options, CALL_MIN, "neuron_comm_call");
 	if (!ret && o.flags & ~NEURON_COMM_TIMED)
-		ret = nrn_fail(-EINVAL, "rank %u: unknown flags 0x%x of a call", comm->rank, o.flags);
+		ret = nrn_fail(-EINVAL, "rank %u: unknown flags 0x%x of a call", comm->rank,
+			       o.flags);
 	if (!ret && o.channels > comm->clique->options.channels)
 		ret = nrn_fail(-EINVAL, "rank %u: %u channels: the communicator has %u", comm->rank,
 			       o.channels, comm->clique->options.channels);
