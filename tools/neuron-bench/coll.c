@@ -635,6 +635,7 @@ static void print_line(const struct line *line)
 		       coll.dtype->name, red, line->model_us, algbw, busbw, line->host_us,
 		       (unsigned long long)line->doorbells,
 		       algorithm, errors);
+		fflush(stdout);
 		return;
 	}
 	o = json_object_new_object();
