@@ -617,6 +617,7 @@ static void one_other(struct worker *w)
 	struct drm_trainium_bo_info info = { .handle = s->handle[below(w, POOL)] };
 	struct pollfd poll_fd = { .fd = s->file[below(w, POOL)], .events = POLLIN };
 	char record[256];
+	size_t size;
 	void *p;
 
 	switch (below(w, 4)) {
@@ -625,13 +626,14 @@ static void one_other(struct worker *w)
 			break;
 		if (one_in(w, 10))
 			info.mmap_offset = wild(w);
-		p = mmap(NULL, one_in(w, 10) ? TRN_MIB(1) : TRN_PAGE, PROT_READ | PROT_WRITE,
-			 MAP_SHARED, s->fd, info.mmap_offset);
+		size = one_in(w, 10) ? TRN_MIB(1) : TRN_PAGE;
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
+			 info.mmap_offset);
 		if (p == MAP_FAILED)
 			break;
 		/* May be refused with a signal after a reset: only as an argument */
 		trn_query(s->fd, TRAINIUM_QUERY_DEVICE, 0, p, 64);
-		munmap(p, TRN_PAGE);
+		munmap(p, size);
 		break;
 	case 1:
 		/* Another thread may have taken what poll() has seen. */
@@ -688,9 +690,11 @@ static int process(unsigned int number, __u64 seed, unsigned int count)
 	unsigned int i;
 	int ret = 0;
 
-	shared.arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE,
+	/* What is pinned must not reach what lies behind: stacks, the harness. */
+	shared.arena = mmap(NULL, ARENA + ROOM, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!w || shared.fd < 0 || shared.arena == MAP_FAILED)
+	if (!w || shared.fd < 0 || shared.arena == MAP_FAILED ||
+	    mprotect(shared.arena + ARENA, ROOM, PROT_NONE))
 		return 1;
 	for (i = 0; i < POOL; i++)
 		shared.file[i] = -1;
