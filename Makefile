@@ -8,6 +8,8 @@ export BUILD
 
 # Variables that point to parts which are not to be built or fetched here.
 export QEMU KERNEL KDIR BUSYBOX KSELFTEST_INC
+# Where make install puts things.
+export DESTDIR PREFIX
 export W C V
 ifneq ($(origin CC),default)
 export CC
@@ -32,13 +34,17 @@ help:
 	@echo '  make guest      all that the guest holds             -> build/guest/'
 	@echo
 	@echo 'Tests and figures:'
-	@echo '  make lint | qtest | unit | vm-test | stack-test | kselftest | debug   one level of make check'
+	@echo '  make lint | qtest | unit | packages | vm-test | stack-test | kselftest | debug'
+	@echo '                               one level of make check'
 	@echo '  make check LEVELS="qtest unit"                       some of them'
 	@echo '  make check KERNEL=debug      those with a guest, on a kernel that watches'
 	@echo '  make check-long              that, and all that is too long for every change'
 	@echo '  make fuzz                    the model, with ASan and UBSan, for ten minutes'
 	@echo '  make mutate                  faults in the tree that tests should notice'
 	@echo '  make bench      one JSON object a line'
+	@echo
+	@echo '  make install    libneuron, tools, udev rule; DESTDIR=, PREFIX=/usr/local'
+	@echo '  make uninstall  takes that away again'
 	@echo
 	@echo '  make docs       Documentation/ as HTML               -> build/docs/'
 	@echo '  make clean      remove build/'
@@ -90,8 +96,14 @@ selftests:
 guest:
 	@scripts/build-guest
 
-lint qtest unit vm-test stack-test kselftest debug:
+lint qtest unit packages vm-test stack-test kselftest debug:
 	@scripts/check $@
+
+install:
+	@scripts/install
+
+uninstall:
+	@scripts/install --remove
 
 docs:
 	@scripts/build-docs
@@ -103,4 +115,4 @@ distclean:
 	@scripts/clean --dist
 
 .PHONY: help demo check check-long fuzz mutate bench qemu kernel debug-kernel modules runtime tools selftests guest \
-	lint qtest unit vm-test kselftest debug stack-test docs clean distclean
+	lint qtest unit packages vm-test kselftest debug stack-test install uninstall docs clean distclean

@@ -137,11 +137,11 @@ def run(tool):
     # The unit's command line is one that the tool takes.
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str
-    unit.read(tool.top / "tools/neuron-monitor/neuron-monitor.service")
+    unit.read(tool.top / "tools/neuron-monitor/neuron-monitor.service.in")
     words = unit["Service"]["ExecStart"].split()
     words = [":0" if word.startswith(":") else word for word in words]
     done = tool.run(*words[1:], "--count", "1", "--period", "0.1")
-    tool.ok(words[0] == "/usr/bin/neuron-monitor" and done.returncode == 0, "its unit works", done)
+    tool.ok(words[0] == "@bindir@/neuron-monitor" and done.returncode == 0, "its unit works", done)
 
     tool.fails(2, "from 0.1", "-p", "0")
     tool.fails(2, "no number", "-n", "0")
