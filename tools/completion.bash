@@ -5,10 +5,11 @@
 _neuron_tools()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} tool=$1 words i
+	local command=()
 
 	COMPREPLY=()
 	case ${tool##*/}:$prev in
-	*:--config-file)
+	*:--config-file | *:--plot | *:--against-file)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -20,8 +21,16 @@ _neuron_tools()
 		[ "${tool##*/}" != neuron-top ] || words=$(seq 0 "$(($(wc -l <<<"$words") - 1))")
 		;;
 	*)
+		# neuron-bench has options for each of its commands.
+		case ${tool##*/}:${COMP_WORDS[1]} in
+		*neuron-bench:sweep | *neuron-bench:coll) command=("${COMP_WORDS[1]}") ;;
+		esac
 		if [[ $cur = -* ]]; then
-			words=$("$tool" --help 2>/dev/null | grep -oE '(^|[ ,(])--[a-z][a-z-]*' | tr -d ' ,(')
+			words=$("$tool" "${command[@]}" --help 2>/dev/null | grep -oE '(^|[ ,(])--[a-z][a-z-]*' | tr -d ' ,(')
+		elif [ "${tool##*/}" = neuron-bench ]; then
+			words="sweep coll"
+			[ -z "${command[*]}" ] || words=
+			[ "${command[*]}" != sweep ] || words="h2d d2h d2d h2d-user d2h-user rate"
 		elif [ "${tool##*/}" = neuron-fabric ]; then
 			words="status ports counters errors events peers path groups partitions
 				enable disable drain train reset cap loopback clear"

@@ -19,6 +19,7 @@ __attribute__((format(printf, 1, 0)))
 static void say(const char *format, va_list args)
 {
 	fflush(stdout);
+	tool_progress_clear();
 	fprintf(stderr, "%s: ", tool_name);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);

@@ -48,6 +48,13 @@ struct neuron_device_entry *tool_devices(unsigned int *count);
 struct neuron_device *tool_open(const char *name);
 struct neuron_device *tool_open_index(unsigned int index);
 
+/*
+ * A bar on standard error, if that is a terminal, for what takes more than 2 s:
+ * call it often. tool_progress_clear() takes it away; so do messages and the end.
+ */
+void tool_progress(const char *what, uint64_t done, uint64_t total);
+void tool_progress_clear(void);
+
 /* Ends the program with an error if its output could not be written. */
 int tool_finish(int status);
 

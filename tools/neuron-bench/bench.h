@@ -10,6 +10,8 @@
 
 #include <neuron/neuron.h>
 
+#include "report.h"
+
 /**
  * struct bench - what the rows are given
  */
@@ -22,8 +24,6 @@ struct bench {
 	const char *module_args;
 	/** @rounds: of row kill.lost */
 	unsigned int rounds;
-	/** @progress: say on stderr how far a long row is */
-	bool progress;
 
 	/** @device, @queue: open, except for rows that open by themselves */
 	struct neuron_device *device;
@@ -35,6 +35,8 @@ struct bench {
  */
 struct result {
 	double value;
+	/** @spread: of what has been sampled more than once, in the unit of the value */
+	struct spread spread;
 	/** @against: what to compare with, if the row measures that too; else 0 */
 	double against;
 };
@@ -75,6 +77,9 @@ void bench_probe(struct bench *bench, const struct row *row, struct result *resu
 
 /* coll.c: neuron-bench coll; returns the exit status */
 int bench_coll(int argc, char **argv);
+
+/* sweep.c: neuron-bench sweep; returns the exit status */
+int bench_sweep(int argc, char **argv);
 
 /* kill.c */
 void bench_kill(struct bench *bench, const struct row *row, struct result *result);

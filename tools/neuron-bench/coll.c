@@ -5,13 +5,13 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
+#include "json.h"
 #include "tool.h"
 
 #define MAX_RANKS 256
@@ -53,7 +53,8 @@ static struct {
 	struct neuron_comm_call call;
 	uint64_t min, max;
 	uint32_t ranks, rounds;
-	bool check, explain, json;
+	bool check, explain;
+	struct report report;
 	uint32_t channels;
 
 	struct neuron_device *device[MAX_RANKS];
@@ -65,7 +66,8 @@ static struct {
 /* One size */
 struct line {
 	uint64_t size, count;
-	double host_us, model_us;
+	/** @host, @model: us until all ranks have ended; 0 where the model has no clock */
+	struct spread host, model;
 	int64_t errors;
 	uint64_t doorbells;
 	int algorithm;
@@ -92,10 +94,13 @@ static void print_help(void)
 	       "      --check          compare the results with what they should be\n"
 	       "      --explain        say what each algorithm is expected to take\n"
 	       "  -j, --json           one JSON object a line\n"
+	       "      --csv            comma separated values\n"
+	       "      --plot FILE      bandwidth (busbw) against size as an SVG picture\n"
 	       "  -h, --help           this text\n"
 	       "\n"
 	       "Bandwidths are in 10^9 bytes a second, of modelled time: that of the model's DMA\n"
-	       "engines. host(us) is what the program has waited.\n"
+	       "engines. host(us) is what the program has waited. Times are medians; a tenth of\n"
+	       "the rounds took not more than low, a tenth not less than high.\n"
 	       "\n"
 	       "Exit status: 0; 1 wrong results, or it cannot be done; 2 wrong usage.\n");
 }
@@ -126,7 +131,7 @@ static uint64_t parse_number(const char *what, const char *text, uint64_t most)
 
 enum {
 	OPT_OP = 256, OPT_ALGORITHM, OPT_DTYPE, OPT_REDUCTION, OPT_MIN, OPT_MAX, OPT_RANKS,
-	OPT_CHANNELS, OPT_ROUNDS, OPT_CHECK, OPT_EXPLAIN,
+	OPT_CHANNELS, OPT_ROUNDS, OPT_CHECK, OPT_EXPLAIN, OPT_CSV, OPT_PLOT,
 };
 
 static void parse_option(int c)
@@ -172,8 +177,14 @@ static void parse_option(int c)
 	case OPT_EXPLAIN:
 		coll.explain = true;
 		break;
+	case OPT_CSV:
+		coll.report.format = REPORT_CSV;
+		break;
+	case OPT_PLOT:
+		coll.report.plot = optarg;
+		break;
 	case 'j':
-		coll.json = true;
+		coll.report.format = REPORT_JSON;
 		break;
 	case 'h':
 		print_help();
@@ -198,6 +209,8 @@ static void parse(int argc, char **argv)
 		{ "check", no_argument, NULL, OPT_CHECK },
 		{ "explain", no_argument, NULL, OPT_EXPLAIN },
 		{ "json", no_argument, NULL, 'j' },
+		{ "csv", no_argument, NULL, OPT_CSV },
+		{ "plot", required_argument, NULL, OPT_PLOT },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -566,39 +579,42 @@ static void measure(struct line *line)
 {
 	uint64_t before[MAX_RANKS] = { 0 }, after[MAX_RANKS] = { 0 };
 	struct neuron_comm_info info = { .size = sizeof(info) };
-	unsigned char *data = NULL;
-	double worst = 0, sum = 0;
+	int64_t *host = calloc(coll.rounds, sizeof(*host));
+	int64_t *model = calloc(coll.rounds, sizeof(*model));
+	unsigned char *data = malloc(line->size + 8);
 	uint32_t round, i;
-	int64_t begin;
 
+	if (!host || !model || !data)
+		tool_die(TOOL_FAILED, "out of memory");
 	line->errors = -1;
-	if (coll.check) {
-		data = malloc(line->size + 8);
-		if (!data)
-			tool_die(TOOL_FAILED, "out of memory");
+	if (coll.check)
 		fill_sources(line, data);
-	}
 	/* The first one makes the lists, and brings the engines' clocks together. */
 	run_once(line, before);
 	neuron_comm_get_info(coll.comm[0], &info);
 	line->doorbells = info.doorbells;
-	begin = tool_now();
 	for (round = 0; round < coll.rounds; round++) {
+		tool_progress(coll.op->name, round, coll.rounds);
+		host[round] = tool_now();
 		run_once(line, after);
-		for (worst = 0, i = 0; i < coll.ranks; i++) {
-			if (before[i] && (double)(after[i] - before[i]) > worst)
-				worst = (double)(after[i] - before[i]);
+		host[round] = tool_now() - host[round];
+		for (i = 0; i < coll.ranks; i++) {
+			if (before[i] && (int64_t)(after[i] - before[i]) > model[round])
+				model[round] = (int64_t)(after[i] - before[i]);
 			before[i] = after[i];
 		}
-		sum += worst;
 	}
-	line->host_us = (double)(tool_now() - begin) / coll.rounds / 1000;
-	line->model_us = sum / coll.rounds / 1000;
+	spread_of(&line->host, host, coll.rounds);
+	spread_scale(&line->host, 0.001);
+	spread_of(&line->model, model, coll.rounds);
+	spread_scale(&line->model, 0.001);
 	neuron_comm_get_info(coll.comm[0], &info);
 	line->doorbells = (info.doorbells - line->doorbells) / coll.rounds;
 	if (coll.check)
 		line->errors = count_errors(line, data);
 	free(data);
+	free(host);
+	free(model);
 }
 
 /* What the links of a rank have to carry, against the whole: as nccl-tests count */
@@ -618,44 +634,49 @@ static double bus_factor(void)
 	}
 }
 
+static const struct report_column columns[] = {
+	{ "size", "size(B)", 12, 0 },
+	{ "count", "count(elems)", 12, 0 },
+	{ "type", "type", 9, 0 },
+	{ "redop", "redop", 6, 0 },
+	{ "time_us", "time(us)", 12, 2 },
+	{ "time_us_low", "low", 10, 2 },
+	{ "time_us_high", "high", 10, 2 },
+	{ "algbw", "algbw(GB/s)", 11, 2 },
+	{ "busbw", "busbw(GB/s)", 11, 2 },
+	{ "host_us", "host(us)", 12, 2 },
+	{ "doorbells", "doorbells", 9, 0 },
+	{ "algorithm", "algorithm", -12, 0 },
+	{ "errors", "errors", 6, 0 },
+	{ NULL, NULL, 0, 0 },
+};
+
 static void print_line(const struct line *line)
 {
-	double us = line->model_us > 0 ? line->model_us : line->host_us;
-	double algbw = us > 0 ? (double)line->size / us / 1000 : 0, busbw = algbw * bus_factor();
-	const char *red = coll.op->combines ? reductions[coll.reduction] : "none";
-	const char *algorithm = neuron_comm_algorithm_name((uint32_t)line->algorithm);
-	char errors[24] = "N/A";
-	json_object *o;
+	const struct spread *time = line->model.median > 0 ? &line->model : &line->host;
+	double algbw = time->median > 0 ? (double)line->size / time->median / 1000 : 0;
+	struct json_object *o = json_object_new_object();
 
+	json_string(o, "op", coll.op->name);
+	json_uint(o, "ranks", coll.ranks);
+	json_uint(o, "size", line->size);
+	json_uint(o, "count", line->count);
+	json_string(o, "type", coll.dtype->name);
+	json_string(o, "redop", coll.op->combines ? reductions[coll.reduction] : "none");
+	report_number(o, "time_us", line->model.median);
+	report_number(o, "time_us_low", line->model.low);
+	report_number(o, "time_us_high", line->model.high);
+	report_number(o, "host_us", line->host.median);
+	report_number(o, "host_us_low", line->host.low);
+	report_number(o, "host_us_high", line->host.high);
+	json_uint(o, "samples", line->host.samples);
+	report_number(o, "algbw", algbw);
+	report_number(o, "busbw", algbw * bus_factor());
+	json_uint(o, "doorbells", line->doorbells);
+	json_string(o, "algorithm", neuron_comm_algorithm_name((uint32_t)line->algorithm));
 	if (line->errors >= 0)
-		snprintf(errors, sizeof(errors), "%lld", (long long)line->errors);
-	if (!coll.json) {
-		printf("%12llu %12llu %9s %6s %12.2f %10.2f %10.2f %12.2f %9llu %-12s %s\n",
-		       (unsigned long long)line->size, (unsigned long long)line->count,
-		       coll.dtype->name, red, line->model_us, algbw, busbw, line->host_us,
-		       (unsigned long long)line->doorbells,
-		       algorithm, errors);
-		fflush(stdout);
-		return;
-	}
-	o = json_object_new_object();
-	json_object_object_add(o, "op", json_object_new_string(coll.op->name));
-	json_object_object_add(o, "ranks", json_object_new_int((int)coll.ranks));
-	json_object_object_add(o, "size", json_object_new_int64((int64_t)line->size));
-	json_object_object_add(o, "count", json_object_new_int64((int64_t)line->count));
-	json_object_object_add(o, "type", json_object_new_string(coll.dtype->name));
-	json_object_object_add(o, "redop", json_object_new_string(red));
-	json_object_object_add(o, "time_us", json_object_new_double(line->model_us));
-	json_object_object_add(o, "host_us", json_object_new_double(line->host_us));
-	json_object_object_add(o, "algbw", json_object_new_double(algbw));
-	json_object_object_add(o, "busbw", json_object_new_double(busbw));
-	json_object_object_add(o, "doorbells", json_object_new_int64((int64_t)line->doorbells));
-	json_object_object_add(o, "algorithm", json_object_new_string(algorithm));
-	if (line->errors >= 0)
-		json_object_object_add(o, "errors", json_object_new_int64(line->errors));
-	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
-	json_object_put(o);
-	fflush(stdout);
+		json_int(o, "errors", line->errors);
+	report_row(&coll.report, o);
 }
 
 static void explain(uint64_t size)
@@ -672,15 +693,17 @@ int bench_coll(int argc, char **argv)
 {
 	uint64_t size, step;
 	int64_t errors = 0;
+	char title[64];
 
 	parse(argc, argv);
 	open_all();
-	if (!coll.json)
-		printf("# %s, %u ranks; GB/s are 10^9 bytes a second of modelled time\n"
-		       "%12s %12s %9s %6s %12s %10s %10s %12s %9s %-12s %s\n",
-		       coll.op->name, coll.ranks, "size(B)", "count(elems)", "type", "redop",
-		       "time(us)", "algbw(GB/s)", "busbw(GB/s)", "host(us)", "doorbells",
-		       "algorithm", "errors");
+	snprintf(title, sizeof(title), "%s, %u ranks", coll.op->name, coll.ranks);
+	coll.report.columns = columns;
+	coll.report.title = title;
+	coll.report.series = "algorithm";
+	coll.report.rate = "busbw";
+	if (coll.report.format == REPORT_TABLE)
+		printf("# %s; GB/s are 10^9 bytes a second of modelled time\n", title);
 	for (size = coll.min; size <= coll.max; size *= 2) {
 		struct line line = { 0 };
 
@@ -690,12 +713,13 @@ int bench_coll(int argc, char **argv)
 		line.count = line.size / coll.dtype->size;
 		if (!line.count)
 			continue;
-		if (coll.explain && !coll.json)
+		if (coll.explain && coll.report.format == REPORT_TABLE)
 			explain(line.size);
 		measure(&line);
 		print_line(&line);
 		errors += line.errors > 0 ? line.errors : 0;
 	}
+	report_end(&coll.report);
 	close_all();
 	if (errors)
 		tool_warn("%lld wrong elements", (long long)errors);

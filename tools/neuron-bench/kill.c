@@ -195,12 +195,9 @@ void bench_kill(struct bench *bench, const struct row *row, struct result *resul
 	usleep(500000);
 	look(bench, &before);
 	for (i = 0; i < bench->rounds; i++) {
-		if (bench->progress)
-			fprintf(stderr, "\r%s: %u of %u", row->name, i, bench->rounds);
+		tool_progress(row->name, i, bench->rounds);
 		kill_one(bench, i);
 	}
-	if (bench->progress)
-		fprintf(stderr, "\r\033[K");
 	/* What was running ends first; a second is plenty. */
 	for (i = 0; i < SETTLE_TRIES; i++) {
 		look(bench, &after);

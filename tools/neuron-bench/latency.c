@@ -65,7 +65,9 @@ void bench_latency(struct bench *bench, const struct row *row, struct result *re
 
 	(void)row;
 	run_single(bench, ns, SINGLE);
-	result->value = (double)tool_median(ns, BATCHES) / 1e3;
+	spread_of(&result->spread, ns, BATCHES);
+	spread_scale(&result->spread, 0.001);
+	result->value = result->spread.median;
 }
 
 void bench_instructions(struct bench *bench, const struct row *row, struct result *result)
@@ -75,8 +77,9 @@ void bench_instructions(struct bench *bench, const struct row *row, struct resul
 	(void)row;
 	run_single(bench, ns, SINGLE / 10);
 	/* The smallest: what a timer tick adds is not part of a copy. */
-	tool_median(ns, BATCHES);
-	result->value = (double)ns[0];
+	spread_of(&result->spread, ns, BATCHES);
+	result->spread.low = (double)ns[0];
+	result->value = result->spread.low;
 }
 
 void bench_batch(struct bench *bench, const struct row *row, struct result *result)
@@ -113,7 +116,9 @@ void bench_batch(struct bench *bench, const struct row *row, struct result *resu
 		tool_die_neuron("read");
 	if (memcmp(data, back, (size_t)BATCH * SIZE))
 		tool_die(TOOL_FAILED, "%s: wrong data", row->name);
-	result->value = BATCH * 1e9 / (double)tool_median(ns, BATCHES);
+	spread_of(&result->spread, ns, BATCHES);
+	spread_invert(&result->spread, BATCH * 1e9);
+	result->value = result->spread.median;
 
 	run_single(bench, ns, SINGLE);
 	result->against = 1e9 / (double)tool_median(ns, BATCHES);
@@ -134,7 +139,7 @@ static void list_instructions(struct bench *bench, uint32_t copies, struct resul
 {
 	struct neuron_buffer *host = new_buffer(bench, NEURON_HOST, (uint64_t)copies * SIZE);
 	struct neuron_buffer *hbm = new_buffer(bench, NEURON_HBM, (uint64_t)copies * SIZE);
-	int64_t best = INT64_MAX, fresh = INT64_MAX, start;
+	int64_t ns[BATCHES], fresh = INT64_MAX, start;
 	struct neuron_op ops[LIST];
 	struct neuron_list *list;
 	unsigned int i, j;
@@ -151,14 +156,15 @@ static void list_instructions(struct bench *bench, uint32_t copies, struct resul
 		};
 	if (neuron_list_create(bench->device, NEURON_STACK_ANY, ops, copies, &list))
 		tool_die_neuron("create of a list");
+	if (neuron_list_run(list, NEURON_WAIT_FOREVER))
+		tool_die_neuron("list");
 	/* The smallest: what a timer tick adds is not part of a copy. */
-	for (i = 0; i < BATCHES + 1; i++) {
+	for (i = 0; i < BATCHES; i++) {
 		start = tool_now();
 		for (j = 0; j < 100; j++)
 			if (neuron_list_run(list, NEURON_WAIT_FOREVER))
 				tool_die_neuron("list");
-		start = tool_now() - start;
-		best = start < best ? start : best;
+		ns[i] = (tool_now() - start) / 100;
 		start = tool_now();
 		for (j = 0; j < 100; j++)
 			if (neuron_queue_run(bench->queue, ops, copies, NEURON_WAIT_FOREVER))
@@ -166,7 +172,9 @@ static void list_instructions(struct bench *bench, uint32_t copies, struct resul
 		start = tool_now() - start;
 		fresh = start < fresh ? start : fresh;
 	}
-	result->value = (double)best / 100;
+	spread_of(&result->spread, ns, BATCHES);
+	result->spread.low = (double)ns[0];
+	result->value = result->spread.low;
 	result->against = (double)fresh / 100;
 	neuron_list_destroy(list);
 	neuron_buffer_destroy(host);

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <json-c/json.h>
 
 #include "bench.h"
+#include "json.h"
 #include "table.h"
 #include "tool.h"
 
@@ -151,40 +151,42 @@ static void check_names(char *const *named, unsigned int count)
 	}
 }
 
-static void print_result(const struct row *row, const struct result *result, bool json)
+static const struct report_column columns[] = {
+	{ "name", "row", -24, 0 },
+	{ "value", "value", 12, -1 },
+	{ "unit", "unit", -12, 0 },
+	{ "low", "low", 12, -1 },
+	{ "high", "high", 12, -1 },
+	{ "samples", "samples", 7, 0 },
+	{ "against", "against", 12, -1 },
+	{ "ratio", "ratio", 8, 3 },
+	{ NULL, NULL, 0, 0 },
+};
+
+static struct json_object *object_of(const struct row *row, const struct result *result)
 {
-	struct json_object *o;
-	double ratio = 0;
+	struct json_object *o = json_object_new_object();
 	char text[32];
 
-	if (result->against > 0)
-		ratio = result->value / result->against;
-	if (!json) {
-		printf("%-24s %12.7g %-12s", row->name, result->value, row->unit);
-		if (result->against > 0)
-			printf("  %.3f of %.7g", ratio, result->against);
-		putchar('\n');
-	} else {
-		o = json_object_new_object();
-		json_object_object_add(o, "name", json_object_new_string(row->name));
-		snprintf(text, sizeof(text), "%.7g", result->value);
-		json_object_object_add(o, "value", json_object_new_double_s(result->value, text));
-		json_object_object_add(o, "unit", json_object_new_string(row->unit));
-		if (result->against > 0) {
-			snprintf(text, sizeof(text), "%.7g", result->against);
-			json_object_object_add(o, "against",
-					       json_object_new_double_s(result->against, text));
-			snprintf(text, sizeof(text), "%.3f", ratio);
-			json_object_object_add(o, "ratio", json_object_new_double_s(ratio, text));
-		}
-		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-						    JSON_C_TO_STRING_NOSLASHESCAPE));
-		json_object_put(o);
+	json_string(o, "name", row->name);
+	report_number(o, "value", result->value);
+	json_string(o, "unit", row->unit);
+	if (result->spread.samples) {
+		report_number(o, "low", result->spread.low);
+		report_number(o, "high", result->spread.high);
+		json_uint(o, "samples", result->spread.samples);
 	}
-	fflush(stdout);
+	if (result->against > 0) {
+		report_number(o, "against", result->against);
+		snprintf(text, sizeof(text), "%.3f", result->value / result->against);
+		json_object_object_add(o, "ratio",
+				       json_object_new_double_s(result->value / result->against,
+								text));
+	}
+	return o;
 }
 
-static void run_row(struct bench *bench, const struct row *row, bool json)
+static void run_row(struct bench *bench, const struct row *row, struct report *report)
 {
 	struct result result = { 0 };
 	double value;
@@ -203,7 +205,7 @@ static void run_row(struct bench *bench, const struct row *row, bool json)
 		value = find_against(row->against);
 	if (value > 0)
 		result.against = value;
-	print_result(row, &result, json);
+	report_row(report, object_of(row, &result));
 }
 
 static void list(void)
@@ -224,9 +226,12 @@ static void list(void)
 static void print_usage(void)
 {
 	printf("usage: neuron-bench [OPTION]\n"
-	       "       neuron-bench coll [OPTION]   (see neuron-bench coll --help)\n"
+	       "       neuron-bench sweep [OPTION] [BENCHMARK]...\n"
+	       "       neuron-bench coll [OPTION]\n"
 	       "\n"
-	       "Measures driver and library on one device. Every row verifies its data.\n"
+	       "Measures driver and library on one device: one figure a row, or copies of many\n"
+	       "sizes (sweep), or collectives over all devices (coll); these have a --help of\n"
+	       "their own. What is moved is compared.\n"
 	       "\n"
 	       "  -o, --only ROW          this row; may be given again; \"stack.\" names all that\n"
 	       "                          start so\n"
@@ -235,6 +240,7 @@ static void print_usage(void)
 	       "                          the model's figure NAME\n"
 	       "  -f, --against-file FILE the same from JSON lines with \"name\" and \"value\"\n"
 	       "  -j, --json              one JSON object a line\n"
+	       "      --csv               comma separated values\n"
 	       "  -l, --list              list the rows\n"
 	       "  -m, --module FILE       kernel module, for the probe rows\n"
 	       "      --module-args ARGS  its parameters\n"
@@ -247,13 +253,14 @@ static void print_usage(void)
 
 int main(int argc, char **argv)
 {
-	enum { OPT_MODULE_ARGS = 256 };
+	enum { OPT_MODULE_ARGS = 256, OPT_CSV };
 	static const struct option options[] = {
 		{ "only", required_argument, NULL, 'o' },
 		{ "device", required_argument, NULL, 'd' },
 		{ "against", required_argument, NULL, 'a' },
 		{ "against-file", required_argument, NULL, 'f' },
 		{ "json", no_argument, NULL, 'j' },
+		{ "csv", no_argument, NULL, OPT_CSV },
 		{ "list", no_argument, NULL, 'l' },
 		{ "module", required_argument, NULL, 'm' },
 		{ "module-args", required_argument, NULL, OPT_MODULE_ARGS },
@@ -262,16 +269,18 @@ int main(int argc, char **argv)
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct bench bench = { .device_name = "0", .rounds = 100, .progress = isatty(2) };
+	struct bench bench = { .device_name = "0", .rounds = 100 };
+	struct report report = { .columns = columns };
 	char *named[MAX_NAMED];
 	unsigned int count = 0, i;
 	uint64_t number;
-	bool json = false;
 	int c;
 
 	tool_name = "neuron-bench";
 	if (argc > 1 && !strcmp(argv[1], "coll"))
 		return bench_coll(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "sweep"))
+		return bench_sweep(argc - 1, argv + 1);
 	while ((c = getopt_long(argc, argv, "o:d:a:f:jlm:r:hV", options, NULL)) != -1) {
 		switch (c) {
 		case 'o':
@@ -289,7 +298,10 @@ int main(int argc, char **argv)
 			read_against(optarg);
 			break;
 		case 'j':
-			json = true;
+			report.format = REPORT_JSON;
+			break;
+		case OPT_CSV:
+			report.format = REPORT_CSV;
 			break;
 		case 'l':
 			list();
@@ -322,6 +334,7 @@ int main(int argc, char **argv)
 	check_names(named, count);
 	for (i = 0; i < ROWS; i++)
 		if (wanted(&rows[i], named, count))
-			run_row(&bench, &rows[i], json);
+			run_row(&bench, &rows[i], &report);
+	report_end(&report);
 	return tool_finish(TOOL_OK);
 }

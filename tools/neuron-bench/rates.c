@@ -70,8 +70,8 @@ static void cleanup(struct rate *rate)
 	free(rate->user);
 }
 
-/* GB/s of the median of several calls. */
-static double measure(struct rate *rate, int (*copy)(struct rate *rate))
+/* GB/s of several calls. */
+static void measure(struct rate *rate, int (*copy)(struct rate *rate), struct result *result)
 {
 	int64_t ns[COPIES], start;
 	unsigned int i;
@@ -84,7 +84,9 @@ static double measure(struct rate *rate, int (*copy)(struct rate *rate))
 			tool_die_neuron("copy");
 		ns[i] = tool_now() - start;
 	}
-	return (double)SIZE / (double)tool_median(ns, COPIES);
+	spread_of(&result->spread, ns, COPIES);
+	spread_invert(&result->spread, SIZE);
+	result->value = result->spread.median;
 }
 
 static void verify(const void *got, const void *want, const char *name)
@@ -136,7 +138,7 @@ void bench_host_to_hbm(struct bench *bench, const struct row *row, struct result
 
 	setup(&rate, bench);
 	memcpy(map(rate.host), rate.user, SIZE);
-	result->value = measure(&rate, host_to_hbm);
+	measure(&rate, host_to_hbm, result);
 	verify_buffer(rate.hbm, rate.user, row->name);
 	cleanup(&rate);
 }
@@ -148,7 +150,7 @@ void bench_hbm_to_host(struct bench *bench, const struct row *row, struct result
 	setup(&rate, bench);
 	if (neuron_buffer_write(rate.hbm, 0, rate.user, SIZE))
 		tool_die_neuron("write");
-	result->value = measure(&rate, hbm_to_host);
+	measure(&rate, hbm_to_host, result);
 	verify(map(rate.host), rate.user, row->name);
 	cleanup(&rate);
 }
@@ -158,7 +160,7 @@ void bench_write(struct bench *bench, const struct row *row, struct result *resu
 	struct rate rate;
 
 	setup(&rate, bench);
-	result->value = measure(&rate, write_user);
+	measure(&rate, write_user, result);
 	verify_buffer(rate.hbm, rate.user, row->name);
 	cleanup(&rate);
 }
@@ -173,7 +175,7 @@ void bench_read(struct bench *bench, const struct row *row, struct result *resul
 	tool_random(want, SIZE, 2);
 	if (neuron_buffer_write(rate.hbm, 0, want, SIZE))
 		tool_die_neuron("write");
-	result->value = measure(&rate, read_user);
+	measure(&rate, read_user, result);
 	verify(rate.user, want, row->name);
 	cleanup(&rate);
 }
@@ -185,7 +187,7 @@ void bench_hbm_to_hbm(struct bench *bench, const struct row *row, struct result 
 	setup(&rate, bench);
 	if (neuron_buffer_write(rate.hbm, 0, rate.user, SIZE))
 		tool_die_neuron("write");
-	result->value = measure(&rate, hbm_to_hbm);
+	measure(&rate, hbm_to_hbm, result);
 	verify_buffer(rate.hbm_to, rate.user, row->name);
 	cleanup(&rate);
 }

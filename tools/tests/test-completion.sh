@@ -31,6 +31,12 @@ completes drain neuron-fabric dr
 completes --force neuron-fabric --f
 completes all neuron-fabric --device 0 drain a
 completes counters neuron-fabric clear 0 c
+bench=$2/fake-neuron-bench
+neuron-bench() { "$bench" "$@"; }
+completes sweep neuron-bench sw
+completes h2d-user neuron-bench sweep --json h2d-
+completes --clock neuron-bench sweep --c
+completes --explain neuron-bench coll --e
 completes processes neuron-top --view p
 # Every tool that is built is completed.
 for tool in "$2"/fake-neuron-*; do
