@@ -45,6 +45,7 @@ help:
 	@echo
 	@echo '  make install    libneuron, tools, udev rule; DESTDIR=, PREFIX=/usr/local'
 	@echo '  make uninstall  takes that away again'
+	@echo '  make deb        Debian packages                      -> build/deb/'
 	@echo
 	@echo '  make docs       Documentation/ as HTML               -> build/docs/'
 	@echo '  make clean      remove build/'
@@ -105,6 +106,9 @@ install:
 uninstall:
 	@scripts/install --remove
 
+deb:
+	@scripts/build-deb
+
 docs:
 	@scripts/build-docs
 
@@ -115,4 +119,4 @@ distclean:
 	@scripts/clean --dist
 
 .PHONY: help demo check check-long fuzz mutate bench qemu kernel debug-kernel modules runtime tools selftests guest \
-	lint qtest unit packages vm-test kselftest debug stack-test install uninstall docs clean distclean
+	lint qtest unit packages vm-test kselftest debug stack-test install uninstall deb docs clean distclean
