@@ -28,6 +28,7 @@
 #define POOL		16
 #define ARENA		TRN_MIB(1)
 #define ROOM		TRN_KIB(64)
+#define NUM_POINTS	4
 
 /* What a member is: how a value comes about that is nearly right */
 enum kind {
@@ -344,8 +345,8 @@ struct worker {
 	__u8 ops[MAX_OPS * sizeof(struct drm_trainium_op_strided)];
 	struct drm_trainium_sync syncs[4];
 	__u32 handles[4];
-	__u64 points[4];
 	__u8 *room;	/* ROOM bytes, with nothing behind them */
+	__u64 *points;	/* 4, the last of the room: the kernel writes them, too */
 };
 
 static __u64 below(struct worker *w, __u64 limit)
@@ -437,7 +438,7 @@ static __u64 value(struct worker *w, const struct member *m, __u32 stride)
 			w->handles[i] = s->syncobj[below(w, POOL)];
 		return trn_ptr(w->handles);
 	case POINTS:
-		for (i = 0; i < ARRAY_SIZE(w->points); i++)
+		for (i = 0; i < NUM_POINTS; i++)
 			w->points[i] = below(w, 6);
 		return trn_ptr(w->points);
 	case ANYTHING:
@@ -547,8 +548,19 @@ static void keep(struct worker *w, enum kind what, __u64 v)
 	}
 }
 
-/* No call may sleep for long, and none make the core warn of a table too large. */
-static void tame(const struct call *c, void *arg)
+/* Is it the fuzzer's to be written, or nobody's? */
+static bool harmless(const struct worker *w, __u64 address)
+{
+	return address - trn_ptr(w->room) < ROOM ||
+	       address - trn_ptr(w->shared->arena) < ARENA || address < TRN_KIB(64) ||
+	       address >> 47;
+}
+
+/*
+ * No call may sleep for long, none make the core warn of a table too large, and
+ * none have the kernel or an engine write to the fuzzer's own stacks.
+ */
+static void tame(struct worker *w, const struct call *c, void *arg)
 {
 	const struct member *m;
 
@@ -557,6 +569,8 @@ static void tame(const struct call *c, void *arg)
 			set(arg, m, trn_now() + TRN_MSEC);
 		if (m->kind == COUNT && !strncmp(c->name, "SYNCOBJ", 7))
 			set(arg, m, get(arg, m) & 0xfff);
+		if ((m->kind == POINTER || m->kind == POINTS) && !harmless(w, get(arg, m)))
+			set(arg, m, get(arg, m) | 1ull << 63);
 	}
 }
 
@@ -594,7 +608,7 @@ static void one_call(struct worker *w)
 	}
 	if (one_in(w, 50))		/* one byte, of what is no member, too */
 		arg[below(w, c->size)] ^= 1 << below(w, 8);
-	tame(c, arg);
+	tame(w, c, arg);
 	if (one_in(w, 200))		/* an older or newer structure */
 		request = _IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request),
 			       below(w, sizeof(arg)));
@@ -707,6 +721,7 @@ static int process(unsigned int number, __u64 seed, unsigned int count)
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (w[i].room == MAP_FAILED || mprotect(w[i].room + ROOM, ROOM, PROT_NONE))
 			return 1;
+		w[i].points = (__u64 *)(w[i].room + ROOM) - NUM_POINTS;
 		w[i].seed = seed + i * 1000 + 1;
 		w[i].calls = count / THREADS;
 		if (pthread_create(&thread[i], NULL, work, &w[i]))
@@ -739,6 +754,8 @@ FIXTURE_SETUP(fuzz)
 	unsigned int i;
 
 	self->log = trn_log_open();
+	/* A handle may be forgotten: its memory must not be all there is. */
+	ASSERT_EQ(0, trn_set_param("max_file_pinned", 128));
 	self->num = trn_num_devices() > 1 ? 2 : 1;
 	for (i = 0; i < self->num; i++) {
 		self->fd[i] = trn_open(i);
@@ -752,6 +769,7 @@ FIXTURE_TEARDOWN(fuzz)
 	char line[1024];
 	unsigned int i;
 
+	EXPECT_EQ(0, trn_set_param("max_file_pinned", 0));
 	for (i = 0; i < self->num; i++) {
 		EXPECT_EQ(NULL, trn_settle(self->fd[i], &self->base[i], 20 * TRN_SEC)) {
 			TH_LOG("device %u: %s", i,
