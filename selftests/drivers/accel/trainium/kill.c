@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "kselftest_harness.h"
 #include "trainium_util.h"
@@ -383,7 +384,7 @@ static void set(__u8 *p, __u8 value)
 	__atomic_store_n(p, value, __ATOMIC_SEQ_CST);
 }
 
-static __u8 get(__u8 *p)
+static __u8 get(const __u8 *p)
 {
 	return __atomic_load_n(p, __ATOMIC_SEQ_CST);
 }
@@ -393,6 +394,24 @@ static bool in_use(int buf)
 	struct pollfd p = { .fd = buf, .events = POLLOUT };
 
 	return poll(&p, 1, 0) == 0;
+}
+
+/* Stops a process in the midst of its jobs: no more come, and some are not done. */
+static bool stop_busy(pid_t pid, int buf, const __u8 *p, __s64 end)
+{
+	int status;
+
+	do {
+		kill(pid, SIGCONT);
+		while (get(p) != 1 && trn_now() < end)
+			;
+		kill(pid, SIGSTOP);
+		if (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
+			return false;
+		if (in_use(buf))
+			return true;
+	} while (trn_now() < end);
+	return false;
 }
 
 /*
@@ -419,8 +438,7 @@ TEST_F_TIMEOUT(kill, fence_means_stopped, 60)
 		if (!pid)
 			write_shared(partner.buf);
 		set(p, 0);
-		while ((get(p) != 1 || !in_use(partner.buf)) && trn_now() < end)
-			;
+		ASSERT_TRUE(stop_busy(pid, partner.buf, p, end));
 		ASSERT_EQ(1, get(p));
 		ASSERT_EQ(0, kill(pid, SIGKILL));
 		while (in_use(partner.buf) && trn_now() < end)
