@@ -14,6 +14,7 @@
 #include "qemu/osdep.h"
 #include "qemu/host-utils.h"
 #include "fabric.h"
+#include "trace.h"
 
 /* Model time of a packet */
 #define LINK_NS 200
@@ -326,7 +327,8 @@ static uint64_t links_pass(const Ways *w, unsigned i, unsigned end, bool back,
                            Load *sum)
 {
     TrnFabPort *first = back ? w->port[i]->wire : w->port[i];
-    uint64_t rate = 0;
+    uint64_t rate = 0, end_ns = from_ns;
+    unsigned begin = i;
 
     *sum = (Load) {};
     for (; i < end; i++) {
@@ -339,8 +341,13 @@ static uint64_t links_pass(const Ways *w, unsigned i, unsigned end, bool back,
     if (c->small) {
         return from_ns;
     }
-    return trn_clock_pass(&first->clock, from_ns, sum->parts,
-                          rate << PART_BITS, &c->trip->end_ns);
+    from_ns = trn_clock_pass(&first->clock, from_ns, sum->parts,
+                             rate << PART_BITS, &end_ns);
+    c->trip->end_ns = MAX(c->trip->end_ns, end_ns);
+    trace_trn_time_link(first->node->is_switch ? "switch" : "chip",
+                        first->node->id, first->number, end - begin,
+                        sum->bytes, from_ns, end_ns);
+    return from_ns;
 }
 
 static uint64_t way_packets(const Ways *w, unsigned i, uint64_t packets)

@@ -17,6 +17,7 @@
 #include "qemu/osdep.h"
 #include "qemu/host-utils.h"
 #include "fabric.h"
+#include "trace.h"
 
 /* Semaphores with a known time: 4 places each may be in */
 #define RAISED_SIZE (64 * 1024)
@@ -187,7 +188,8 @@ static uint64_t engine_ns(const TrnEngine *e, const TrnPacket *p)
                                        g->engine_bytes_per_us);
 }
 
-static void account_alone(TrnEngine *e, const TrnPacket *p, const int s[2])
+static void account_alone(TrnEngine *e, unsigned q, const TrnPacket *p,
+                          const int s[2])
 {
     uint64_t end = e->busy_until_ns + engine_ns(e, p);
     TrnDevice *d = e->dev;
@@ -200,6 +202,8 @@ static void account_alone(TrnEngine *e, const TrnPacket *p, const int s[2])
                                     d->gen->stack_bytes_per_us));
         }
     }
+    trace_trn_time_packet(d->routing_id, e->id, q, p->bytes, e->busy_until_ns,
+                          end);
     e->busy_until_ns = end;
     d->clock_ns = MAX(d->clock_ns, end);
 }
@@ -222,6 +226,8 @@ static void account_fabric(TrnEngine *e, unsigned q, const TrnPacket *p,
     if (p->far) {
         trn_fabric_account(e, p, &trip);
     }
+    trace_trn_time_packet(d->routing_id, e->id, q, p->bytes, trip.from_ns,
+                          trip.end_ns);
     qp->ready_ns = trip.end_ns;
     qp->end_ns = MAX(qp->end_ns, trip.end_ns + trip.latency_ns);
     if (p->write_barrier) {
@@ -241,7 +247,7 @@ void trn_packet_account(TrnEngine *e, unsigned q, const TrnPacket *p,
     if (unlikely(e->dev->fab)) {
         account_fabric(e, q, p, s);
     } else {
-        account_alone(e, p, s);
+        account_alone(e, q, p, s);
     }
     e->packets++;
     e->bytes += p->bytes;
