@@ -9,7 +9,7 @@ _neuron_tools()
 
 	COMPREPLY=()
 	case ${tool##*/}:$prev in
-	*:--config-file | *:--plot | *:--against-file)
+	*:--config-file | *:--plot | *:--against-file | *:--output)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		return
 		;;
@@ -31,6 +31,9 @@ _neuron_tools()
 			words="sweep coll"
 			[ -z "${command[*]}" ] || words=
 			[ "${command[*]}" != sweep ] || words="h2d d2h d2d h2d-user d2h-user rate"
+		elif [ "${tool##*/}" = neuron-trace ]; then
+			[ "$COMP_CWORD" -gt 1 ] && mapfile -t COMPREPLY < <(compgen -fc -- "$cur") && return
+			words="record convert"
 		elif [ "${tool##*/}" = neuron-fabric ]; then
 			words="status ports counters errors events peers path groups partitions
 				enable disable drain train reset cap loopback clear"
@@ -50,4 +53,4 @@ _neuron_tools()
 }
 
 complete -F _neuron_tools neuron-bench neuron-demo neuron-doctor neuron-dump neuron-fabric neuron-ls \
-	neuron-monitor neuron-top
+	neuron-monitor neuron-top neuron-trace

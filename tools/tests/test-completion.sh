@@ -22,7 +22,10 @@ completes()
 }
 for tool in "$2"/fake-neuron-*; do
 	[ -x "$tool" ] && [ -f "$tool" ] || continue
-	completes --json "$tool" --j
+	case $tool in
+	*-trace) completes --text "$tool" --t ;;
+	*) completes --json "$tool" --j ;;
+	esac
 	completes --version "$tool" --
 done
 fabric=$2/fake-neuron-fabric
@@ -37,6 +40,9 @@ completes sweep neuron-bench sw
 completes h2d-user neuron-bench sweep --json h2d-
 completes --clock neuron-bench sweep --c
 completes --explain neuron-bench coll --e
+trace=$2/fake-neuron-trace
+neuron-trace() { "$trace" "$@"; }
+completes convert neuron-trace c
 completes processes neuron-top --view p
 # Every tool that is built is completed.
 for tool in "$2"/fake-neuron-*; do
