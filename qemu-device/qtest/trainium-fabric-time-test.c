@@ -197,6 +197,61 @@ static void test_half(void)
     }
 }
 
+static int compare_ns(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/*
+ * A link carries one packet at a time, also between those that take it ahead
+ * of time: here from 0 to 3, held up on the link to 1 by what only goes there.
+ * What they leave free of the link from 1 to 3 is more bits than a model needs
+ * to remember, the first of them too small, for packets from 1.
+ */
+static void test_bits(void)
+{
+    enum { FAR = 20, SMALL = 8, NEAR = 8 };
+    const unsigned len = PIECE / 4;
+    TqQueue q[2 * FAR], near[NEAR];
+    uint64_t end[NEAR];
+    TfMachine m;
+    unsigned i;
+
+    tf_start(&m, 4, "kind=neuronlink,lanes=1,lane-rate=1000", NULL);
+    for (i = 0; i < 2 * FAR; i++) {
+        queue_on(&m, &q[i], 0, 10 + i);
+        hold(&q[i]);
+        if (i % 2) {
+            tq_copy(&q[i], tf_unicast(3, 0), tq_hbm(0), 4096);
+        } else {
+            tq_copy(&q[i], tf_unicast(1, 0), tq_hbm(0),
+                    i / 2 < SMALL ? len / 2 : PIECE);
+        }
+        tq_kick(&q[i]);
+    }
+    for (i = 0; i < NEAR; i++) {
+        queue_on(&m, &near[i], 1, 10 + i);
+        hold(&near[i]);
+        tq_copy(&near[i], tf_unicast(3, 1 << 20), tq_hbm(0), len);
+        tq_kick(&near[i]);
+    }
+    go(&m);
+    for (i = 0; i < 2 * FAR; i++) {
+        finish(&q[i]);
+    }
+    for (i = 0; i < NEAR; i++) {
+        finish(&near[i]);
+        end[i] = engine_time(&m.c[1], 10 + i);
+    }
+    qsort(end, NEAR, sizeof(end[0]), compare_ns);
+    for (i = 1; i < NEAR; i++) {
+        g_assert_cmpint(end[i] - end[i - 1], >=, len);
+    }
+    tf_stop(&m);
+}
+
 /* All to all of four chips, two runs; @backwards: rung in the other order */
 static void all_to_all(uint64_t end[12], bool backwards)
 {
@@ -417,6 +472,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/fabric-time/incast", test_incast);
     qtest_add_func("trainium/fabric-time/chain", test_chain);
     qtest_add_func("trainium/fabric-time/half", test_half);
+    qtest_add_func("trainium/fabric-time/bits", test_bits);
     qtest_add_func("trainium/fabric-time/repeat", test_repeat);
     qtest_add_func("trainium/fabric-time/payload", test_payload);
     qtest_add_func("trainium/fabric-time/enforce", test_enforce);

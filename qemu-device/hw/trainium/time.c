@@ -68,16 +68,13 @@ uint64_t trn_clock_pass(TrnClock *c, uint64_t from_ns, uint64_t bytes,
     c->rest = ns % rate;
     ns /= rate;
     for (i = 0; i < c->gaps; i++) {
-        uint64_t gap_end = c->gap[i].end;
+        uint64_t gap_start = c->gap[i].start;
 
-        start = MAX(from_ns, c->gap[i].start);
-        if (start + ns <= gap_end) {
-            gap_insert(c, i + 1, start + ns, gap_end);
-            /* It may have pushed out the first one. */
-            while (i && (i >= c->gaps || c->gap[i].end != gap_end)) {
-                i--;
-            }
-            gap_set(c, i, c->gap[i].start, start);
+        start = MAX(from_ns, gap_start);
+        if (start + ns <= c->gap[i].end) {
+            /* What is left behind it first: that takes no room. */
+            gap_set(c, i, start + ns, c->gap[i].end);
+            gap_insert(c, i, gap_start, start);
             goto out;
         }
     }
