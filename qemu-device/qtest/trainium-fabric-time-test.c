@@ -252,6 +252,40 @@ static void test_bits(void)
     tf_stop(&m);
 }
 
+/*
+ * A queue that raises a semaphore and has more to do is no further in modelled
+ * time than those it has woken: from there on they share the link.
+ */
+static void test_woken(void)
+{
+    enum { PIECES = 64 };
+    const uint64_t word = tq_hbm(1) + 0x200000;
+    uint64_t start, end[2];
+    TfMachine m;
+    TqQueue q[2];
+    unsigned i;
+
+    tf_start(&m, 2, "kind=neuronlink,lanes=1,lane-rate=1000", NULL);
+    for (i = 0; i < 2; i++) {
+        queue_on(&m, &q[i], 0, 5 + i);
+    }
+    hold(&q[0]);
+    add_sem(&q[0], ADD, word, 1, 0);
+    tq_copy(&q[0], tf_unicast(1, 0), tq_hbm(0), PIECES * PIECE);
+    tq_kick(&q[0]);
+    add_sem(&q[1], WAIT, word, 1, 0);
+    tq_copy(&q[1], tf_unicast(1, tq_hbm(2)), tq_hbm(2), PIECES / 2 * PIECE);
+    tq_kick(&q[1]);
+    start = go(&m);
+    for (i = 0; i < 2; i++) {
+        finish(&q[i]);
+        end[i] = engine_time(&m.c[0], 5 + i) - start;
+    }
+    assert_near(end[1], PIECES * PIECE, 2 * PIECE);
+    assert_near(end[0], (PIECES + PIECES / 2) * PIECE, 2 * PIECE);
+    tf_stop(&m);
+}
+
 /* All to all of four chips, two runs; @backwards: rung in the other order */
 static void all_to_all(uint64_t end[12], bool backwards)
 {
@@ -473,6 +507,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/fabric-time/chain", test_chain);
     qtest_add_func("trainium/fabric-time/half", test_half);
     qtest_add_func("trainium/fabric-time/bits", test_bits);
+    qtest_add_func("trainium/fabric-time/woken", test_woken);
     qtest_add_func("trainium/fabric-time/repeat", test_repeat);
     qtest_add_func("trainium/fabric-time/payload", test_payload);
     qtest_add_func("trainium/fabric-time/enforce", test_enforce);

@@ -32,6 +32,8 @@ struct TrnSched {
     TrnFabric *fabric;
     GArray *heap;               /* of Entry */
     uint64_t now_ns;            /* modelled time of what ran last */
+    uint64_t until_ns;          /* ... at which it is another queue's turn */
+    uint64_t number;            /* of the queue whose turn it is */
     int64_t offset_ns;          /* enforce: virtual clock - modelled time */
     bool running;
     QEMUBH *bh;
@@ -55,6 +57,12 @@ static void entry_set(TrnSched *s, unsigned i, const Entry *n)
 {
     *entry_at(s, i) = *n;
     n->engine->q[n->q].place = i + 1;
+}
+
+/* The queue whose turn it is goes on up to this one. */
+static uint64_t until(TrnSched *s, const Entry *n)
+{
+    return n->key - (n->key && n->number < s->number);
 }
 
 static void heap_up(TrnSched *s, unsigned i)
@@ -138,6 +146,8 @@ void trn_sched_add(TrnEngine *e, unsigned q, uint64_t start_ns)
     }
     g_array_append_val(s->heap, n);
     heap_up(s, s->heap->len - 1);
+    /* Woken by what runs: its turn comes before that has gone past it. */
+    s->until_ns = MIN(s->until_ns, until(s, &n));
     sched_kick(s);
 }
 
@@ -205,17 +215,15 @@ static void sched_run(void *opaque)
            (!deadline || get_clock() < deadline)) {
         Entry n = *entry_at(s, 0);
         g_autoptr(Object) chip = object_ref(OBJECT(n.engine->dev));
-        uint64_t next_ns;
+        uint64_t start_ns = 0;
 
         heap_remove(s, 0);
         s->now_ns = n.key;
-        next_ns = UINT64_MAX;
-        if (s->heap->len) {
-            next_ns = entry_at(s, 0)->key - (entry_at(s, 0)->number < n.number);
-        }
-        if (trn_exec_turn(n.engine, n.q, &bytes, &descs, deadline, &next_ns) &&
-            n.engine->dev->fab) {
-            trn_sched_add(n.engine, n.q, next_ns);
+        s->number = n.number;
+        s->until_ns = s->heap->len ? until(s, entry_at(s, 0)) : UINT64_MAX;
+        if (trn_exec_turn(n.engine, n.q, &bytes, &descs, deadline,
+                          &s->until_ns, &start_ns) && n.engine->dev->fab) {
+            trn_sched_add(n.engine, n.q, start_ns);
         }
     }
     s->running = false;

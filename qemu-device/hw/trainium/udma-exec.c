@@ -83,8 +83,8 @@ typedef struct Budget {
     int64_t bytes;
     int descs;
     int64_t deadline;           /* host time; 0: none */
-    uint64_t until_ns;          /* model time, in a fabric: of the next queue; */
-                                /* out: when the packet that is later starts */
+    const uint64_t *until_ns;   /* model time, in a fabric: of the next queue */
+    uint64_t start_ns;          /* out: of the packet that is later than that */
     bool inl;                   /* inside the doorbell's register write */
 } Budget;
 
@@ -474,8 +474,8 @@ static bool is_later(TrnEngine *e, unsigned q, const TrnPacket *p, Budget *b)
     if (p->strong_order && e->dev->fab->fabric->enforce) {
         start = MAX(start, e->q[q].end_ns);
     }
-    if (start > b->until_ns) {
-        b->until_ns = start;
+    if (start > *b->until_ns) {
+        b->start_ns = start;
         return true;
     }
     return false;
@@ -758,12 +758,13 @@ static void exec_guarded(TrnExec *x, void (*fn)(TrnExec *x))
 }
 
 bool trn_exec_turn(TrnEngine *e, unsigned q, int64_t *bytes, int64_t *descs,
-                   int64_t deadline, uint64_t *until_ns)
+                   int64_t deadline, const uint64_t *until_ns,
+                   uint64_t *start_ns)
 {
     MemReentrancyGuard *guard = &DEVICE(e->dev)->mem_reentrancy_guard;
     Budget b = {
         .bytes = *bytes, .descs = *descs, .deadline = deadline,
-        .until_ns = *until_ns,
+        .until_ns = until_ns,
     };
     bool engaged = guard->engaged_in_io;
     Outcome out;
@@ -777,7 +778,7 @@ bool trn_exec_turn(TrnEngine *e, unsigned q, int64_t *bytes, int64_t *descs,
     *bytes = b.bytes;
     /* Also a turn that only found out that others are first */
     *descs = MIN(b.descs, *descs - 1);
-    *until_ns = b.until_ns > *until_ns ? b.until_ns : 0;
+    *start_ns = b.start_ns;
     return out == LATER;
 }
 

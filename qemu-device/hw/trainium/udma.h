@@ -251,11 +251,13 @@ void trn_exec_kick(TrnEngine *e, unsigned q);
 /* A queue was parked and may go on, at model time @ns. */
 void trn_exec_wake(TrnEngine *e, unsigned q, uint64_t ns);
 /*
- * Of sched.c: runs packets that start no later than @until_ns. True when there
- * are more; then @until_ns is when, or 0 when that is not known.
+ * Of sched.c: runs packets that start no later than @until_ns, which may get
+ * less meanwhile. True when there are more; then the next one starts at
+ * @start_ns, or 0 when that is not known.
  */
 bool trn_exec_turn(TrnEngine *e, unsigned q, int64_t *bytes, int64_t *descs,
-                   int64_t deadline, uint64_t *until_ns);
+                   int64_t deadline, const uint64_t *until_ns,
+                   uint64_t *start_ns);
 /* A slice begins; and what follows it: the next one, or a pause for vCPUs */
 void trn_exec_row(int64_t now);
 void trn_exec_go_on(QEMUBH *bh, QEMUTimer *pause);
