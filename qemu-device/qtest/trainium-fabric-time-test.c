@@ -286,6 +286,43 @@ static void test_woken(void)
     tf_stop(&m);
 }
 
+/* After a reset of the machine modelled time begins again, for all of it. */
+static void test_reset(void)
+{
+    const uint64_t word = tq_hbm(1) + 0x200000;
+    uint64_t ns[2];
+    TfMachine m;
+    unsigned i, k;
+
+    tf_start(&m, 2, NVLINK, NULL);
+    for (i = 0; i < 2; i++) {
+        qtest_writeq(m.qts, tq_phys(&m.c[1], word), 0);
+        add_sem(&m.q[1], WAIT, word, 1, 0);
+        tq_kick(&m.q[1]);
+        tq_copy(&m.q[0], tf_unicast(1, 0), tq_hbm(0), 8 * PIECE);
+        add_sem(&m.q[0], ADD, tf_unicast(1, word), 1, TQ_DMB);
+        tq_kick(&m.q[0]);
+        finish(&m.q[0]);
+        finish(&m.q[1]);
+        ns[i] = engine_time(&m.c[1], 4);
+        if (!i) {
+            qtest_qmp_assert_success(m.qts, "{'execute': 'system_reset'}");
+            qtest_qmp_eventwait(m.qts, "RESET");
+            for (k = 0; k < 2; k++) {
+                tq_attach(&m.c[k], m.qts, 0, 4 << 3 | k, k);
+                m.c[k].heap = TQ_HEAP + k * 0x600000ull;
+            }
+            for (k = 0; k < 2; k++) {
+                tq_wait_firmware(&m.c[k]);
+                tf_init_queue(&m, k);
+            }
+        }
+    }
+    g_test_message("%" PRIu64 " ns, %" PRIu64 " ns", ns[0], ns[1]);
+    g_assert_cmpint(ns[1], ==, ns[0]);
+    tf_stop(&m);
+}
+
 /* All to all of four chips, two runs; @backwards: rung in the other order */
 static void all_to_all(uint64_t end[12], bool backwards)
 {
@@ -508,6 +545,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/fabric-time/half", test_half);
     qtest_add_func("trainium/fabric-time/bits", test_bits);
     qtest_add_func("trainium/fabric-time/woken", test_woken);
+    qtest_add_func("trainium/fabric-time/reset", test_reset);
     qtest_add_func("trainium/fabric-time/repeat", test_repeat);
     qtest_add_func("trainium/fabric-time/payload", test_payload);
     qtest_add_func("trainium/fabric-time/enforce", test_enforce);

@@ -212,6 +212,5 @@ void trn_ext_reset(TrnDevice *d)
     memset(d->route, 0, sizeof(d->route));
     d->pending_addr = 0;
     d->pending_lo_latch = 0;
-    d->clock_ns = 0;
     d->clock_hi_latch = 0;
 }

@@ -492,7 +492,7 @@ bool trn_fab_group_semaphore(TrnFabNode *n, uint64_t addr, unsigned op,
     unsigned i, k = group_parts(n, addr, sizeof(operand), member, part);
 
     for (i = 0; i < k; i++) {
-        trn_sem_update(part[i].ptr, op, operand, ns);
+        trn_sem_update(&part[i], op, operand, ns);
     }
     return k;
 }

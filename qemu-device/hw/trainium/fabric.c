@@ -281,7 +281,7 @@ void trn_fabric_reset(TrnDevice *d, bool cold)
         for (i = 0; i < n->num_ports; i++) {
             trn_fab_port_defaults(&n->port[i]);
             if (n->port[i].wire && n->port[i].wire->node->is_switch) {
-                /* model time begins again */
+                /* model time of the chip begins again */
                 n->port[i].wire->clock = (TrnClock) {};
             }
         }

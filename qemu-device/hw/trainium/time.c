@@ -96,6 +96,7 @@ void trn_stack_pass(TrnDevice *d, int stack, uint64_t bytes, TrnTrip *trip)
 
 static struct Raised {
     const void *word;
+    const void *scope;          /* see scope_of() */
     uint64_t ns;
 } *raised;
 
@@ -121,18 +122,42 @@ static struct Raised *raised_find(const void *word)
     return oldest;
 }
 
-void trn_time_raise(const void *word, uint64_t ns)
+/* Times compare within a fabric; else only within a chip. */
+static const void *scope_of(const TrnDevice *d)
+{
+    return d->fab ? (const void *)d->fab->fabric : d;
+}
+
+static bool is_known(const struct Raised *r, const TrnDevice *d,
+                     const void *word)
+{
+    return r->word == word && r->scope == scope_of(d);
+}
+
+void trn_time_raise(const TrnDevice *d, const void *word, uint64_t ns)
 {
     struct Raised *r = raised_find(word);
 
-    r->ns = r->word == word ? MAX(r->ns, ns) : ns;
+    r->ns = is_known(r, d, word) ? MAX(r->ns, ns) : ns;
     r->word = word;
+    r->scope = scope_of(d);
+}
+
+static void forget(const TrnDevice *d)
+{
+    unsigned i;
+
+    for (i = 0; raised && i < RAISED_SIZE; i++) {
+        if (raised[i].scope == scope_of(d)) {
+            raised[i] = (struct Raised) {};
+        }
+    }
 }
 
 void trn_time_wait(TrnEngine *e, unsigned q, const void *word)
 {
     const struct Raised *r = raised_find(word);
-    uint64_t ns = r->word == word ? r->ns : 0;
+    uint64_t ns = is_known(r, e->dev, word) ? r->ns : 0;
 
     if (e->dev->fab) {
         trn_time_resume(e, q, ns);
@@ -250,7 +275,9 @@ void trn_packet_account(TrnEngine *e, unsigned q, const TrnPacket *p,
     e->bytes += p->bytes;
 }
 
-void trn_time_reset(TrnDevice *d)
+/* --- reset --- */
+
+static void chip_reset(TrnDevice *d)
 {
     unsigned i, q;
 
@@ -266,4 +293,38 @@ void trn_time_reset(TrnDevice *d)
     }
     memset(d->stack_bytes, 0, sizeof(d->stack_bytes));
     memset(d->stack_clock, 0, sizeof(d->stack_clock));
+    d->clock_ns = 0;
+}
+
+static void fabric_reset(TrnFabric *f)
+{
+    unsigned i, k;
+
+    for (i = 0; i < f->num_nodes; i++) {
+        /* Of others its stacks and links may have had work. */
+        if (f->node[i].dev) {
+            chip_reset(f->node[i].dev);
+        }
+        for (k = 0; k < f->node[i].num_ports; k++) {
+            f->node[i].port[k].clock = (TrnClock) {};
+        }
+    }
+    f->clock_ns = 0;
+}
+
+void trn_time_reset(TrnDevice *d)
+{
+    TrnFabric *f = d->fab ? d->fab->fabric : NULL;
+    unsigned i;
+
+    chip_reset(d);
+    for (i = 0; f && i < f->chips; i++) {
+        if (f->node[i].dev && f->node[i].dev->clock_ns) {
+            return;
+        }
+    }
+    if (f) {
+        fabric_reset(f);
+    }
+    forget(d);
 }

@@ -182,11 +182,11 @@ static void word_access(uint64_t *word, void *opaque)
     } while (now != old);
 }
 
-static void word_raised(const void *word, uint64_t ns)
+static void word_raised(const TrnDevice *d, const void *word, uint64_t ns)
 {
     TrnWaiter *w, *tmp;
 
-    trn_time_raise(word, ns);
+    trn_time_raise(d, word, ns);
     QLIST_FOREACH_SAFE(w, &waiters.bucket[bucket_of(word)], next, tmp) {
         if (w->word == word) {
             wake(w, ns);
@@ -194,12 +194,13 @@ static void word_raised(const void *word, uint64_t ns)
     }
 }
 
-void trn_sem_update(uint8_t *ptr, unsigned op, int64_t operand, uint64_t ns)
+void trn_sem_update(const TrnTarget *t, unsigned op, int64_t operand,
+                    uint64_t ns)
 {
     Access a = { .op = op, .operand = operand };
 
-    word_access((uint64_t *)ptr, &a);
-    word_raised(ptr, ns);
+    word_access((uint64_t *)t->ptr, &a);
+    word_raised(t->dev, t->ptr, ns);
 }
 
 static bool target_access(const TrnTarget *t, Access *a)
@@ -222,7 +223,7 @@ static bool target_access(const TrnTarget *t, Access *a)
         return false;
     }
     if (a->op < TRN_META_OP_SEM_WAIT) {
-        word_raised(a->word, a->ns);
+        word_raised(t->dev, a->word, a->ns);
     }
     return true;
 }

@@ -237,7 +237,8 @@ bool trn_sem_parks(TrnEngine *e, unsigned q, TrnPacket *p);
 /* The packet's ADD or SET with the operand in @buf; false: not memory */
 bool trn_sem_write(const TrnPacket *p, const TrnTarget *t, const uint8_t *buf);
 /* ADD or SET of a word in a chip's memory */
-void trn_sem_update(uint8_t *ptr, unsigned op, int64_t operand, uint64_t ns);
+void trn_sem_update(const TrnTarget *t, unsigned op, int64_t operand,
+                    uint64_t ns);
 /* The queue, or all of the engine (@q < 0), do not wait any more. */
 void trn_sem_unpark(TrnEngine *e, int q);
 
@@ -303,10 +304,12 @@ void trn_packet_account(TrnEngine *e, unsigned q, const TrnPacket *p,
 uint64_t trn_packet_start(const TrnEngine *e, unsigned q, const TrnPacket *p);
 /* When a semaphore that it raises is raised */
 uint64_t trn_packet_raises_at(TrnEngine *e, unsigned q, const TrnPacket *p);
-void trn_time_raise(const void *word, uint64_t ns);
+/* By a chip whose time compares with that of @d */
+void trn_time_raise(const TrnDevice *d, const void *word, uint64_t ns);
 /* The queue waited for the word; for something at @ns */
 void trn_time_wait(TrnEngine *e, unsigned q, const void *word);
 void trn_time_resume(TrnEngine *e, unsigned q, uint64_t ns);
+/* In a fabric it is begun again by the last one of the chips that had any. */
 void trn_time_reset(TrnDevice *d);
 
 /* udma-reorder.c: the executor when the property "reorder" is set */
