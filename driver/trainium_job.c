@@ -16,14 +16,6 @@
 /* Timer ticks between two looks at the rings when there are no interrupts */
 #define TRN_POLL_TICKS		1
 
-/* How long a waiter looks before it sleeps; a sleep costs about as much */
-#define TRN_SPIN_NS		(50 * NSEC_PER_USEC)
-/* How often the clock is read meanwhile */
-#define TRN_SPIN_LOOPS		64u
-/* A sleeper looks for itself after this time, interrupt or not */
-#define TRN_WAIT_IRQ_NS		(100 * NSEC_PER_MSEC)
-#define TRN_WAIT_POLL_NS	(500 * NSEC_PER_USEC)
-
 /* Fences */
 
 static const char *trn_fence_driver_name(struct dma_fence *fence)
@@ -394,7 +386,12 @@ static bool trn_queue_reap_locked(struct trn_queue *q, bool synced)
 		trn_user_tell(q);
 	if (progress && q->completed == started) {
 		if (q->busy_since) {
-			q->busy_ns += ktime_get_ns() - q->busy_since;
+			u64 ns = ktime_get_ns() - q->busy_since;
+			struct trn_slot *slot = trn_slot(q, started);
+
+			if (q->busy_first == started && !slot->error)
+				trn_wait_learn(q, slot->bytes, ns);
+			q->busy_ns += ns;
 			q->busy_since = 0;
 		}
 		trn_queue_set_busy(q, 0);
@@ -601,8 +598,8 @@ static void trn_job_start(struct trn_queue *q, struct trn_slot *slot)
 
 	spin_lock_irq(&q->fc->lock);
 	slot->unwritten = !slot->error && job->num_ops;
-	if (slot->unwritten && !q->busy_since)
-		q->busy_since = ktime_get_ns();
+	if (slot->unwritten)
+		trn_queue_begin(q, slot->seqno);
 	WRITE_ONCE(q->started, slot->seqno);
 	spin_unlock_irq(&q->fc->lock);
 }
@@ -755,109 +752,4 @@ void trn_queue_work(struct work_struct *work)
 	mutex_unlock(&q->lock);
 	if (end)
 		queue_work(tdev->wq, &q->teardown);
-}
-
-/* Waiting */
-
-/**
- * trn_wait_slice - how long to sleep without looking
- * @q: the queue
- *
- * Return: nanoseconds.
- */
-u64 trn_wait_slice(const struct trn_queue *q)
-{
-	return q->tdev->num_vectors ? TRN_WAIT_IRQ_NS : TRN_WAIT_POLL_NS;
-}
-
-static bool trn_queue_ended(struct trn_queue *q, u64 seqno)
-{
-	if (READ_ONCE(q->completed) >= seqno)
-		return true;
-	trn_queue_reap(q);
-	return READ_ONCE(q->completed) >= seqno;
-}
-
-static bool trn_queue_spin(struct trn_queue *q, u64 seqno)
-{
-	u64 end = 0, now;
-	u32 loops;
-
-	for (loops = 0; !trn_queue_ended(q, seqno); loops++) {
-		if (need_resched() || signal_pending(current))
-			return false;
-		if (loops % TRN_SPIN_LOOPS == 0) {
-			now = ktime_get_ns();
-			if (!end)
-				end = now + TRN_SPIN_NS;
-			if (now > end)
-				return false;
-		}
-		cpu_relax();
-	}
-	return true;
-}
-
-/**
- * trn_queue_arm - the end of what is in flight will interrupt
- * @q: the queue; no lock is held
- *
- * While a reset goes on that is left to it: it ends what is in flight.
- */
-void trn_queue_arm(struct trn_queue *q)
-{
-	struct trn_device *tdev = q->tdev;
-	int idx;
-
-	if (!READ_ONCE(q->quiet) || !drm_dev_enter(q->drm, &idx))
-		return;
-	if (down_read_trylock(&tdev->reset_lock)) {
-		mutex_lock(&q->lock);
-		if (!q->ended)
-			trn_queue_request_irq(q);
-		mutex_unlock(&q->lock);
-		up_read(&tdev->reset_lock);
-	}
-	drm_dev_exit(idx);
-}
-
-/**
- * trn_queue_wait - wait until a job has ended
- * @q: the queue
- * @seqno: the job
- * @deadline: CLOCK_MONOTONIC, 0: do not sleep
- * @killable: only a fatal signal ends it early
- *
- * Return: the job and all before it have ended.
- */
-bool trn_queue_wait(struct trn_queue *q, u64 seqno, s64 deadline, bool killable)
-{
-	u64 slice = trn_wait_slice(q);
-
-	if (trn_queue_spin(q, seqno))
-		return true;
-	/* For whoever sees to it after this caller, too */
-	trn_queue_arm(q);
-	if (!deadline)
-		return false;
-
-	for (;;) {
-		s64 now = ktime_get_ns(), left;
-		long ret;
-
-		if (deadline <= now)
-			return trn_queue_ended(q, seqno);
-		left = min_t(s64, deadline - now, slice);
-		if (killable)
-			ret = wait_event_killable_timeout(q->wait, trn_queue_ended(q, seqno),
-							  nsecs_to_jiffies(left) + 1);
-		else
-			ret = wait_event_interruptible_hrtimeout(q->wait,
-								 trn_queue_ended(q, seqno),
-								 ns_to_ktime(left));
-		if (READ_ONCE(q->completed) >= seqno)
-			return true;
-		if (ret == -ERESTARTSYS)
-			return false;
-	}
 }

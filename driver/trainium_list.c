@@ -329,8 +329,7 @@ static int trn_list_start(struct trn_submit *s)
 	spin_lock_irq(&q->fc->lock);
 	slot->rings = 1;
 	q->busy = 1;
-	if (!q->busy_since)
-		q->busy_since = ktime_get_ns();
+	trn_queue_begin(q, s->seqno);
 	q->submitted = s->seqno;
 	WRITE_ONCE(q->started, s->seqno);
 	spin_unlock_irq(&q->fc->lock);

@@ -329,6 +329,7 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 	q->file = file;
 	q->user = user;
 	q->inline_done = true;
+	trn_wait_init(q);
 	q->max_jobs = TRN_QUEUE_SLOTS;
 
 	ret = -ENOMEM;

@@ -32,6 +32,7 @@
 #define TRN_QUEUE_MAX_RINGS	16u
 #define TRN_QUEUE_RINGS		4u	/* the driver's choice */
 #define TRN_QUEUE_SLOTS		128u	/* jobs that are not released yet */
+#define TRN_WAIT_CLASSES	16u	/* of jobs, by what they move */
 #define TRN_BO_CACHE		6u	/* buffers that a queue remembers */
 #define TRN_REFS_INLINE		(2 * TRN_BO_CACHE)
 
@@ -189,6 +190,8 @@ struct trn_slot {
 	/** @error: negative, how it ended; set before it is completed */
 	int error;
 	u32 reason;
+	/** @bytes: that it moves */
+	u64 bytes;
 	/** @waiters: callers that will look at @error */
 	u32 waiters;
 	/** @marker: by ring: the part has ended when it is reached */
@@ -278,6 +281,10 @@ struct trn_queue {
 	u64 late_seqno;
 	u64 busy_ns;
 	u64 busy_since;
+	/** @busy_first: the job that began at @busy_since */
+	u64 busy_first;
+	/** @expect_ns: what jobs take, by size class */
+	u32 expect_ns[TRN_WAIT_CLASSES];
 
 	/** @patterns: allocated when first needed */
 	struct trn_pattern *patterns;
@@ -303,6 +310,15 @@ struct trn_queue {
 static inline struct trn_slot *trn_slot(struct trn_queue *q, u64 seqno)
 {
 	return &q->slots[seqno & (TRN_QUEUE_SLOTS - 1)];
+}
+
+/* A job has started. fc->lock is held. */
+static inline void trn_queue_begin(struct trn_queue *q, u64 seqno)
+{
+	if (!q->busy_since) {
+		q->busy_since = ktime_get_ns();
+		q->busy_first = seqno;
+	}
 }
 
 /* The newest job that was started was too large for the rings. Its lock is held. */
@@ -348,6 +364,11 @@ struct trn_job *trn_job_new(struct trn_queue *q, u32 num_ops);
 void trn_job_add_deps(struct trn_job *job);
 void trn_job_cancel_deps(struct trn_job *job);
 void trn_job_free(struct trn_job *job);
+
+/* trainium_wait.c */
+void trn_wait_init(struct trn_queue *q);
+void trn_wait_learn(struct trn_queue *q, u64 bytes, u64 ns);
+bool trn_wait_is_short(const struct trn_queue *q, u64 bytes);
 u64 trn_wait_slice(const struct trn_queue *q);
 void trn_queue_arm(struct trn_queue *q);
 bool trn_queue_wait(struct trn_queue *q, u64 seqno, s64 deadline, bool killable);

@@ -459,6 +459,7 @@ struct trn_slot *trn_submit_slot(struct trn_submit *s)
 	slot->suspect = false;
 	slot->error = 0;
 	slot->reason = TRAINIUM_REASON_NONE;
+	slot->bytes = s->bytes;
 	slot->waiters = s->args && s->args->flags & TRAINIUM_SUBMIT_WAIT;
 	slot->fence = s->fence;
 	if (s->fence) {
@@ -534,7 +535,8 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 	s->seqno = e.seqno;
 	trace_trn_submit(q->tdev, q->id, s->seqno, s->args->op_count, s->bytes);
 	small = e.descs <= TRN_INLINE_DESCS && s->bytes <= TRN_INLINE_BYTES && !q->busy;
-	irq = !small || !q->inline_done;
+	irq = !(small && q->inline_done) &&
+	      !(s->args->flags & TRAINIUM_SUBMIT_WAIT && trn_wait_is_short(q, s->bytes));
 	slot = trn_slot(q, s->seqno);
 	if (unlikely(s->seqno % TRN_BUSY_SAMPLE == 0))
 		begin = ktime_get_ns();
@@ -559,8 +561,7 @@ static int trn_submit_direct_locked(struct trn_submit *s)
 	slot->rings = e.written;
 	trn_queue_set_busy(q, q->busy | e.written);
 	q->quiet = irq ? q->quiet & ~e.written : q->quiet | e.written;
-	if (!q->busy_since)
-		q->busy_since = ktime_get_ns();
+	trn_queue_begin(q, s->seqno);
 	q->submitted = s->seqno;
 	WRITE_ONCE(q->started, s->seqno);
 	spin_unlock_irq(&q->fc->lock);

@@ -94,6 +94,30 @@ TRACE_EVENT(trn_list,
 		      __entry->ids, __entry->irq)
 );
 
+/* A wait for a job that had not ended; @bytes are in flight up to it */
+TRACE_EVENT(trn_wait,
+	    TP_PROTO(struct trn_device *tdev, u32 queue, u64 seqno, u64 bytes, u64 expect,
+		     bool slept),
+	    TP_ARGS(tdev, queue, seqno, bytes, expect, slept),
+	    TP_STRUCT__entry(__string(dev, dev_name(tdev->drm.dev))
+			     __field(u64, seqno)
+			     __field(u64, bytes)
+			     __field(u64, expect)
+			     __field(u32, queue)
+			     __field(bool, slept)
+			     ),
+	    TP_fast_assign(__assign_str(dev);
+			   __entry->seqno = seqno;
+			   __entry->bytes = bytes;
+			   __entry->expect = expect;
+			   __entry->queue = queue;
+			   __entry->slept = slept;
+			   ),
+	    TP_printk("%s queue %u seqno %llu bytes %llu expected %llu ns slept %d",
+		      __get_str(dev), __entry->queue, __entry->seqno,
+		      __entry->bytes, __entry->expect, __entry->slept)
+);
+
 TRACE_EVENT(trn_irq,
 	    TP_PROTO(struct trn_device *tdev, u32 vector, u32 engine, u32 pending),
 	    TP_ARGS(tdev, vector, engine, pending),

@@ -3,13 +3,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/mount.h>
 
 #include "kselftest_harness.h"
 #include "trainium_util.h"
 
 #define SIZE TRN_MIB(1)
-#define TRACING "/sys/kernel/tracing/"
 
 FIXTURE(list) {
 	int fd;
@@ -254,28 +252,6 @@ TEST_F(list, fences)
 	EXPECT_EQ(0, memcmp(self->in.map, self->out.map, SIZE));
 }
 
-static int trace(const char *file, const char *text)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), TRACING "%s", file);
-	return trn_write_file(path, text);
-}
-
-/* Lines of the trace with both words */
-static unsigned int traced(const char *word, const char *with)
-{
-	FILE *f = fopen(TRACING "trace", "r");
-	unsigned int n = 0;
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f))
-		n += strstr(line, word) && strstr(line, with);
-	if (f)
-		fclose(f);
-	return n;
-}
-
 /*
  * One doorbell a submit; of the ring, the two ring ids of each descriptor pair
  * and the marker are written, and nothing else: a list of 99 copies and its
@@ -287,21 +263,20 @@ TEST_F(list, what_a_submit_writes)
 	unsigned int i;
 	__u32 list;
 
-	mount("tracefs", TRACING, "tracefs", 0, NULL);
-	if (trace("events/trainium/trn_list/enable", "1"))
+	if (trn_trace("trn_list", true))
 		SKIP(return, "no tracing");
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		ops[i] = trn_op_copy(self->hbm.handle, i * 64, self->in.handle, i * 64, 64);
 	ASSERT_EQ(0, create(self->fd, ops, ARRAY_SIZE(ops), &list));
-	trace("events/trainium/trn_doorbell/enable", "1");
-	trace("trace", "");
+	trn_trace("trn_doorbell", true);
+	trn_trace_clear();
 	for (i = 0; i < 25; i++)
 		ASSERT_EQ(0, run(self->fd, list));
-	trace("events/trainium/trn_doorbell/enable", "0");
-	trace("events/trainium/trn_list/enable", "0");
-	EXPECT_EQ(25, traced("trn_list:", "ring ids 224 markers 1"));
-	EXPECT_EQ(25, traced("trn_doorbell:", "count 112"));
-	EXPECT_EQ(25, traced("trn_doorbell:", ""));
+	trn_trace("trn_doorbell", false);
+	trn_trace("trn_list", false);
+	EXPECT_EQ(25, trn_traced("trn_list:", "ring ids 224 markers 1"));
+	EXPECT_EQ(25, trn_traced("trn_doorbell:", "count 112"));
+	EXPECT_EQ(25, trn_traced("trn_doorbell:", ""));
 }
 
 /* One interrupt a submit at the most */

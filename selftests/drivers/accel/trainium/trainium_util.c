@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -544,6 +545,53 @@ __u64 trn_number_in(const char *path, const char *key)
 		return ~0ull;
 	at = strstr(buf, key);
 	return at ? strtoull(at + strlen(key), NULL, 0) : ~0ull;
+}
+
+#define TRACING "/sys/kernel/tracing/"
+
+int trn_trace(const char *event, bool on)
+{
+	char path[128];
+
+	mount("tracefs", TRACING, "tracefs", 0, NULL);
+	snprintf(path, sizeof(path), TRACING "events/trainium/%s/enable", event);
+	return trn_write_file(path, on ? "1" : "0");
+}
+
+void trn_trace_clear(void)
+{
+	close(open(TRACING "trace", O_WRONLY | O_TRUNC));
+}
+
+void trn_trace_each(void (*fn)(const char *line, void *arg), void *arg)
+{
+	FILE *f = fopen(TRACING "trace", "r");
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f))
+		fn(line, arg);
+	if (f)
+		fclose(f);
+}
+
+struct traced {
+	const char *text, *with;
+	unsigned int count;
+};
+
+static void traced_line(const char *line, void *arg)
+{
+	struct traced *t = arg;
+
+	t->count += strstr(line, t->text) && strstr(line, t->with);
+}
+
+unsigned int trn_traced(const char *text, const char *with)
+{
+	struct traced t = { text, with, 0 };
+
+	trn_trace_each(traced_line, &t);
+	return t.count;
 }
 
 #define PARAMETERS "/sys/module/trainium/parameters/"

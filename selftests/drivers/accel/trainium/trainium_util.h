@@ -217,6 +217,13 @@ __u64 trn_number_in(const char *path, const char *key);
 /* Interrupts that the device has raised, over all its vectors */
 __u64 trn_interrupts(const char *bdf);
 
+/* Tracepoints of the driver: switch one, forget all lines, count those with both texts */
+int trn_trace(const char *event, bool on);
+void trn_trace_clear(void);
+unsigned int trn_traced(const char *text, const char *with);
+/* Calls @fn with each line. */
+void trn_trace_each(void (*fn)(const char *line, void *arg), void *arg);
+
 /* Parameters of the module; -errno */
 int trn_set_param(const char *name, __u64 value);
 __u64 trn_get_param(const char *name);
