@@ -102,6 +102,11 @@ static struct addrinfo *resolve(const char *address)
 	return list;
 }
 
+void exporter_check(const char *address)
+{
+	freeaddrinfo(resolve(address));
+}
+
 struct exporter *exporter_start(const char *address, char *text, size_t size)
 {
 	struct exporter *exporter = calloc(1, sizeof(*exporter));

@@ -48,6 +48,8 @@ char *metrics_text(const struct sample *sample, size_t *size);
 
 /* Serves metrics_text() on ADDRESS:PORT, :PORT or PORT; takes the first text over. */
 struct exporter;
+/* Ends the program when the address is none. */
+void exporter_check(const char *address);
 struct exporter *exporter_start(const char *address, char *text, size_t size);
 /* What is served from now on; it takes @text. */
 void exporter_publish(struct exporter *exporter, char *text, size_t size);

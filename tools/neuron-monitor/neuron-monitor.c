@@ -204,6 +204,7 @@ int main(int argc, char **argv)
 		case 'j':
 			break;
 		case 'P':
+			exporter_check(optarg);
 			config.address = optarg;
 			break;
 		case 'h':
