@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /sys/kernel/debug/accel/<PCI address>/: engines, rings, registers, HBM and
- * firmware words, one line each. They read registers, so they say -ENODEV once the
- * device is unplugged.
+ * /sys/kernel/debug/accel/<PCI address>/: engines, rings, registers, HBM,
+ * firmware words and groups, one line each. Those that read registers say
+ * -ENODEV once the device is unplugged.
  */
 #include <linux/io.h>
 #include <linux/seq_file.h>
@@ -12,6 +12,7 @@
 #include <drm/drm_print.h>
 
 #include "regs/iofic.h"
+#include "trainium_fabric.h"
 #include "trainium_ring.h"
 
 static struct trn_device *trn_debugfs_device(struct seq_file *m)
@@ -237,6 +238,12 @@ static int trn_firmware_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+static int trn_groups_file_show(struct seq_file *m, void *unused)
+{
+	trn_groups_show(m, trn_debugfs_device(m));
+	return 0;
+}
+
 /**
  * trn_debugfs_init - add the files
  * @tdev: device, before it is registered
@@ -248,4 +255,5 @@ void trn_debugfs_init(struct trn_device *tdev)
 	drm_debugfs_add_file(&tdev->drm, "registers", trn_registers_show, NULL);
 	drm_debugfs_add_file(&tdev->drm, "hbm", trn_hbm_show, NULL);
 	drm_debugfs_add_file(&tdev->drm, "firmware", trn_firmware_show, NULL);
+	drm_debugfs_add_file(&tdev->drm, "groups", trn_groups_file_show, NULL);
 }

@@ -15,6 +15,7 @@
 #include "regs/fabric.h"
 #include "trainium_device.h"
 
+struct seq_file;
 struct trn_bo;
 
 #define TRN_FABRIC_MAX_CHIPS	(TRN_FABRIC_ID_MASK + 1)
@@ -123,6 +124,7 @@ void trn_group_broken(struct trn_fabric *f, u32 id);
 void trn_groups_file_close(struct trn_file *tfile);
 void trn_groups_device_gone(struct trn_device *tdev);
 void trn_group_bo_release(struct trn_bo *bo);
+void trn_groups_show(struct seq_file *m, struct trn_device *tdev);
 int trn_ioctl_fabric_group(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif

@@ -12,6 +12,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/random.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -594,6 +595,42 @@ void trn_groups_device_gone(struct trn_device *tdev)
 			trn_group_break(group);
 			trn_member_end(group, member, true);
 		}
+	}
+	mutex_unlock(&trn_groups_lock);
+}
+
+static void trn_group_show(struct seq_file *m, struct trn_group *group,
+			   const struct trn_member *me)
+{
+	unsigned long slots = 0;
+	unsigned int i;
+
+	for (i = 0; me && i < TRN_GROUP_MAX_SLOTS; i++)
+		if (me->bound[i])
+			__set_bit(i, &slots);
+	seq_printf(m, "%-5u %-12s %-7zu %#-5lx %s\n", group->id,
+		   dev_name(group->owner->drm.dev), list_count_nodes(&group->members), slots,
+		   group->broken ? "broken" : "whole");
+}
+
+/**
+ * trn_groups_show - what groups a device has created or is a member of
+ * @m: for debugfs: number, chip that has created it, members, slots that this device
+ *     has bound (a bit each), state
+ * @tdev: device
+ */
+void trn_groups_show(struct seq_file *m, struct trn_device *tdev)
+{
+	struct trn_member *me;
+	struct trn_group *group;
+
+	BUILD_BUG_ON(TRN_GROUP_MAX_SLOTS > BITS_PER_LONG);
+	seq_puts(m, "group owner        members slots state\n");
+	mutex_lock(&trn_groups_lock);
+	list_for_each_entry(group, &trn_groups, link) {
+		me = trn_group_member(group, tdev);
+		if (me || group->owner == tdev)
+			trn_group_show(m, group, me);
 	}
 	mutex_unlock(&trn_groups_lock);
 }

@@ -2,6 +2,7 @@
 /*
  * neuron-fabric: what is, as a table or as JSON.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -307,6 +308,65 @@ static void add_names(struct json_object *row, const char *key, const char *cons
 			json_object_array_add(list, json_object_new_string(names[i]));
 }
 
+/*
+ * What groups there are: only the driver's debugfs tells, and only root. A line is
+ * "GROUP OWNER MEMBERS SLOTS STATE", slots as bits.
+ */
+static void add_existing_groups(struct json_object *row, const struct chip *chip)
+{
+	char path[PATH_MAX], line[160], owner[32], state[16];
+	unsigned int group, members;
+	struct json_object *list, *o;
+	unsigned long slots;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/kernel/debug/accel/%s/groups", tool_sysfs,
+		 chip->entry.pci_address);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	list = json_list(row, "groups");
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%u %31s %u %lx %15s", &group, owner, &members, &slots,
+			   state) != 5)
+			continue;
+		o = json_append(list);
+		json_uint(o, "group", group);
+		json_string(o, "owner", owner);
+		json_uint(o, "members", members);
+		json_bits(o, "bound_slots", slots);
+		json_flag(o, "broken", !strcmp(state, "broken"));
+	}
+	fclose(f);
+}
+
+/* A row for each group of each chip. */
+static void table_of_groups(struct json_object *rows)
+{
+	static const struct view_column columns[] = {
+		{ ">DEVICE", "{neuron_device}" }, { ">GROUP", "{group}" },
+		{ "CREATED BY", "{owner}" }, { ">MEMBERS", "{members}" },
+		{ "SLOTS BOUND", "{bound_slots}" }, { "BROKEN", "{broken}" }, { NULL, NULL },
+	};
+	struct json_object *all = json_object_new_array(), *row, *list, *group, *device;
+	size_t i, k;
+
+	for (i = 0; i < json_object_array_length(rows); i++) {
+		row = json_object_array_get_idx(rows, i);
+		if (!json_object_object_get_ex(row, "groups", &list))
+			continue;
+		for (k = 0; k < json_object_array_length(list); k++) {
+			group = json_object_get(json_object_array_get_idx(list, k));
+			device = json_object_object_get(row, "neuron_device");
+			json_object_object_add(group, "neuron_device", json_object_get(device));
+			json_object_array_add(all, group);
+		}
+	}
+	if (json_object_array_length(all))
+		view_table(columns, all);
+	json_object_put(all);
+}
+
 int show_groups(const struct call *call)
 {
 	static const char *const dtypes[] = { "int32", "uint32", "int64", "fp16", "bf16", "fp32",
@@ -333,8 +393,16 @@ int show_groups(const struct call *call)
 		json_uint(row, "granule", info->group_granule);
 		add_names(row, "reduce_dtypes", dtypes, 8, info->reduce_dtypes);
 		add_names(row, "reduce_combines", combines, 3, info->reduce_combines);
+		add_existing_groups(row, &call->chips[i]);
 	}
-	return show(call, columns, rows);
+	if (!call->json)
+		json_object_get(rows);
+	show(call, columns, rows);
+	if (!call->json) {
+		table_of_groups(rows);
+		json_object_put(rows);
+	}
+	return TOOL_OK;
 }
 
 static bool same_partition(const struct chip *a, const struct chip *b)

@@ -5,8 +5,11 @@
  * by blanks.
  */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "mock.h"
 #include "tool.h"
@@ -16,6 +19,27 @@ static bool has(const char *word)
 	const char *words = getenv("FAKE");
 
 	return words && strstr(words, word);
+}
+
+/* As the driver's debugfs has them, of the first device */
+static void add_groups(void)
+{
+	char path[PATH_MAX], *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/kernel/debug/accel/0000:00:04.0/", tool_sysfs);
+	for (end = strstr(path, "kernel/"); (end = strchr(end, '/')); *end++ = '/') {
+		*end = '\0';
+		mkdir(path, 0755);
+	}
+	strcat(path, "groups");
+	f = fopen(path, "we");
+	if (!f)
+		abort();
+	fputs("group owner        members slots state\n"
+	      "3     0000:00:04.0 2       0x5   whole\n"
+	      "4     0000:00:05.0 1       0     broken\n", f);
+	fclose(f);
 }
 
 static void clean_up(void)
@@ -62,6 +86,8 @@ static void set_up(void)
 		mock.fail_count = ~0u;
 		mock.fail_skip = 2000;
 	}
+	if (has("groups"))
+		add_groups();
 	if (has("busy"))
 		mock.port_error = -EBUSY;
 }

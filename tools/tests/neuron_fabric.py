@@ -12,6 +12,11 @@ def run(tool):
     rows = tool.valid("counters", "--json", definition="counters")
     tool.ok(rows and rows[0]["tx_bytes"] == 100 and rows[0]["reductions"] == 111,
             "counters have their own names", rows)
+    rows = tool.valid("groups", "--json", definition="groups", fake="groups")
+    tool.ok(rows and [g["group"] for g in rows[0].get("groups", [])] == [3, 4]
+            and rows[0]["groups"][0]["bound_slots"] == [0, 2] and rows[0]["groups"][1]["broken"]
+            and "groups" not in rows[1], "groups that there are, where the driver tells", rows)
+    tool.prints("|      0 |     3 | 0000:00:04.0 |       2 | 0,2", "groups", fake="groups")
     tool.prints(" 1/1 |", "status")
     tool.fails(1, "no way to chip 1: ", "path", "1", "--device", "0", fake="path-down")
     tool.prints("| up ", "ports")
