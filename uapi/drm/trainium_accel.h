@@ -35,9 +35,11 @@
 extern "C" {
 #endif
 
+/** Version of this interface; the driver tells its own as the version of DRM_IOCTL_VERSION. */
 #define TRAINIUM_UAPI_MAJOR	1
 #define TRAINIUM_UAPI_MINOR	4
 
+/** Numbers of the ioctls, from DRM_COMMAND_BASE */
 #define DRM_TRAINIUM_QUERY		0x00
 #define DRM_TRAINIUM_BO_CREATE		0x01
 #define DRM_TRAINIUM_BO_INFO		0x02
@@ -302,7 +304,7 @@ struct drm_trainium_query_limits {
 #define TRAINIUM_TELEMETRY_REPAIRABLE	(1u << 2)	/* hbm_ecc_repairable */
 #define TRAINIUM_TELEMETRY_SENSORS	(1u << 3)	/* throttle and all that follows */
 
-#define TRAINIUM_MAX_TEMPERATURES	16
+#define TRAINIUM_MAX_TEMPERATURES	16	/* of struct drm_trainium_query_telemetry */
 
 /**
  * struct drm_trainium_query_telemetry - what the firmware reports
@@ -1138,13 +1140,13 @@ struct drm_trainium_events {
 
 /* Fabric: the links between chips. All of it since 1.3, with TRAINIUM_FEATURE_FABRIC. */
 
-#define TRAINIUM_FABRIC_NONE		0u
-#define TRAINIUM_FABRIC_NEURONLINK	1u
-#define TRAINIUM_FABRIC_NEURONSWITCH	2u
-#define TRAINIUM_FABRIC_NVLINK		3u
+#define TRAINIUM_FABRIC_NONE		0u	/* no fabric */
+#define TRAINIUM_FABRIC_NEURONLINK	1u	/* torus, no switches */
+#define TRAINIUM_FABRIC_NEURONSWITCH	2u	/* two levels of switches */
+#define TRAINIUM_FABRIC_NVLINK		3u	/* all to all by one level of switches */
 
-#define TRAINIUM_FABRIC_CAP_MULTICAST	(1u << 0)
-#define TRAINIUM_FABRIC_CAP_REDUCE	(1u << 1)
+#define TRAINIUM_FABRIC_CAP_MULTICAST	(1u << 0)	/* writes to all of a group */
+#define TRAINIUM_FABRIC_CAP_REDUCE	(1u << 1)	/* reads that combine a group */
 
 /** Partition of a chip that may talk to no other */
 #define TRAINIUM_PARTITION_NONE		0xffffu
@@ -1254,10 +1256,10 @@ enum drm_trainium_port_reason {
 #define TRAINIUM_PORT_F_PEER_SWITCH	(1u << 2)	/* and is a switch */
 #define TRAINIUM_PORT_F_EXPECT		(1u << 3)	/* the plan wants a link here */
 #define TRAINIUM_PORT_F_EXPECT_SWITCH	(1u << 4)	/* to a switch */
-#define TRAINIUM_PORT_F_LOOPBACK	(1u << 5)
+#define TRAINIUM_PORT_F_LOOPBACK	(1u << 5)	/* receives what it sends */
 
-#define TRAINIUM_PORT_ADMIN_DISABLED	0u
-#define TRAINIUM_PORT_ADMIN_ENABLED	1u
+#define TRAINIUM_PORT_ADMIN_DISABLED	0u	/* is to be off */
+#define TRAINIUM_PORT_ADMIN_ENABLED	1u	/* is to be on */
 #define TRAINIUM_PORT_ADMIN_DRAINED	2u	/* trained, but carries nothing */
 
 /* Indices of counters; packets are of 256 bytes at most, bytes are payload */
@@ -1461,7 +1463,7 @@ enum drm_trainium_group_op {
 };
 
 #define TRAINIUM_GROUP_FORMING	0u	/* members are missing */
-#define TRAINIUM_GROUP_READY	1u
+#define TRAINIUM_GROUP_READY	1u	/* all members have joined */
 #define TRAINIUM_GROUP_BROKEN	2u	/* a member or its links are lost */
 
 /**
@@ -1504,6 +1506,7 @@ struct drm_trainium_fabric_group {
 	__u32 flags;
 };
 
+/** The ioctls; each takes the structure of the same name. */
 #define DRM_IOCTL_TRAINIUM_QUERY \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_TRAINIUM_QUERY, struct drm_trainium_query)
 #define DRM_IOCTL_TRAINIUM_BO_CREATE \

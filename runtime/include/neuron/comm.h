@@ -32,14 +32,14 @@ struct neuron_request;
 
 /** enum neuron_comm_op - what a collective does */
 enum neuron_comm_op {
-	NEURON_COMM_ALL_REDUCE = 0,
-	NEURON_COMM_ALL_GATHER = 1,
-	NEURON_COMM_REDUCE_SCATTER = 2,
-	NEURON_COMM_ALL_TO_ALL = 3,
-	NEURON_COMM_BROADCAST = 4,
-	NEURON_COMM_REDUCE = 5,
-	NEURON_COMM_SEND_RECV = 6,
-	NEURON_COMM_BARRIER = 7,
+	NEURON_COMM_ALL_REDUCE = 0,	/* all get the combined data of all */
+	NEURON_COMM_ALL_GATHER = 1,	/* all get the parts of all, one after the other */
+	NEURON_COMM_REDUCE_SCATTER = 2,	/* each gets a part of the combined data */
+	NEURON_COMM_ALL_TO_ALL = 3,	/* each sends a part to each */
+	NEURON_COMM_BROADCAST = 4,	/* all get what the root has */
+	NEURON_COMM_REDUCE = 5,	/* the root gets the combined data of all */
+	NEURON_COMM_SEND_RECV = 6,	/* from one to one */
+	NEURON_COMM_BARRIER = 7,	/* no data: all have come so far */
 };
 
 /** enum neuron_comm_algorithm - how it does it */
@@ -64,9 +64,9 @@ enum neuron_comm_algorithm {
 
 /** enum neuron_comm_reduction - how elements are combined; see enum neuron_combine */
 enum neuron_comm_reduction {
-	NEURON_COMM_SUM = 0,
-	NEURON_COMM_MIN = 1,
-	NEURON_COMM_MAX = 2,
+	NEURON_COMM_SUM = 0,	/* a + b */
+	NEURON_COMM_MIN = 1,	/* the smaller one */
+	NEURON_COMM_MAX = 2,	/* the larger one */
 	/**
 	 * @NEURON_COMM_AVG: the sum, divided by the number of ranks: by the CPU when
 	 * the program waits for the end, integers towards zero. Slow for large data.

@@ -294,11 +294,11 @@ struct neuron_engine_info {
 NEURON_API int neuron_device_get_engine(struct neuron_device *device, uint32_t engine,
 					struct neuron_engine_info *info);
 
-/** State of HBM repair in struct neuron_telemetry */
+/** enum neuron_repair_state - repair of HBM */
 enum neuron_repair_state {
-	NEURON_REPAIR_NONE = 0,
-	NEURON_REPAIR_PENDING = 1,
-	NEURON_REPAIR_FAILED = 2,
+	NEURON_REPAIR_NONE = 0,		/* nothing to repair */
+	NEURON_REPAIR_PENDING = 1,	/* it waits to be done */
+	NEURON_REPAIR_FAILED = 2,	/* it could not be done */
 };
 
 /**

@@ -103,18 +103,18 @@ enum neuron_port_state {
 /** enum neuron_port_counter - index of a counter of a port; packets have at most 256 bytes */
 enum neuron_port_counter {
 	NEURON_PORT_TX_BYTES = 0,	/* payload */
-	NEURON_PORT_RX_BYTES = 1,
-	NEURON_PORT_TX_PACKETS = 2,
-	NEURON_PORT_RX_PACKETS = 3,
-	NEURON_PORT_CRC_ERRORS = 4,
-	NEURON_PORT_REPLAYS = 5,
-	NEURON_PORT_RECOVERIES = 6,
-	NEURON_PORT_LINK_DOWNS = 7,
+	NEURON_PORT_RX_BYTES = 1,	/* received */
+	NEURON_PORT_TX_PACKETS = 2,	/* sent */
+	NEURON_PORT_RX_PACKETS = 3,	/* received */
+	NEURON_PORT_CRC_ERRORS = 4,	/* packets that came damaged */
+	NEURON_PORT_REPLAYS = 5,	/* packets sent again for that */
+	NEURON_PORT_RECOVERIES = 6,	/* times the link had to be trained again */
+	NEURON_PORT_LINK_DOWNS = 7,	/* times it went down */
 	NEURON_PORT_DISCARDS = 8,	/* packets with no way on */
 	NEURON_PORT_BLOCKED = 9,	/* packets for another partition */
 	NEURON_PORT_MULTICASTS = 10,	/* packets, of those above */
-	NEURON_PORT_REDUCTIONS = 11,
-	NEURON_PORT_NUM_COUNTERS = 12,
+	NEURON_PORT_REDUCTIONS = 11,	/* packets of reductions in the network */
+	NEURON_PORT_NUM_COUNTERS = 12,	/* how many there are */
 };
 
 #define NEURON_PORT_LATCHED	(1u << 0)	/* stays failed until cleared */
@@ -122,20 +122,20 @@ enum neuron_port_counter {
 #define NEURON_PORT_PEER_SWITCH	(1u << 2)	/* and is a switch */
 #define NEURON_PORT_EXPECT	(1u << 3)	/* the wiring plan wants a link here */
 #define NEURON_PORT_EXPECT_SWITCH (1u << 4)	/* to a switch */
-#define NEURON_PORT_LOOPBACK	(1u << 5)
+#define NEURON_PORT_LOOPBACK	(1u << 5)	/* receives what it sends */
 
 /** enum neuron_port_kind - where a port leads */
 enum neuron_port_kind {
 	NEURON_PORT_TO_CHIP = 1,	/* of the same server */
-	NEURON_PORT_TO_SWITCH = 2,
+	NEURON_PORT_TO_SWITCH = 2,	/* its other end is at a switch */
 	NEURON_PORT_TO_RACK = 3,	/* a chip of another rack */
 	NEURON_PORT_TO_NODE = 4,	/* a chip of another node of an UltraServer */
 };
 
 /** enum neuron_port_admin - what is asked of a port */
 enum neuron_port_admin {
-	NEURON_PORT_ADMIN_DISABLED = 0,
-	NEURON_PORT_ADMIN_ENABLED = 1,
+	NEURON_PORT_ADMIN_DISABLED = 0,	/* is to be off */
+	NEURON_PORT_ADMIN_ENABLED = 1,	/* is to be on */
 	NEURON_PORT_ADMIN_DRAINED = 2,	/* trained, but carries nothing */
 };
 
@@ -320,7 +320,7 @@ struct neuron_group_id {
 /** enum neuron_group_state - state of a group */
 enum neuron_group_state {
 	NEURON_GROUP_FORMING = 0,	/* members are missing */
-	NEURON_GROUP_READY = 1,
+	NEURON_GROUP_READY = 1,	/* all members have joined */
 	NEURON_GROUP_BROKEN = 2,	/* a member or its links are lost */
 };
 

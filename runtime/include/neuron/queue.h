@@ -125,21 +125,21 @@ enum neuron_op_type {
 
 /** enum neuron_combine - how elements are combined; floats as 32-bit floats, rounded once */
 enum neuron_combine {
-	NEURON_COMBINE_SUM = 0,
-	NEURON_COMBINE_MIN = 1,
-	NEURON_COMBINE_MAX = 2,
+	NEURON_COMBINE_SUM = 0,	/* a + b */
+	NEURON_COMBINE_MIN = 1,	/* the smaller one */
+	NEURON_COMBINE_MAX = 2,	/* the larger one */
 };
 
 /** enum neuron_dtype - type of elements */
 enum neuron_dtype {
-	NEURON_DTYPE_INT32 = 0,
-	NEURON_DTYPE_UINT32 = 1,
-	NEURON_DTYPE_INT64 = 2,
-	NEURON_DTYPE_FP16 = 3,
-	NEURON_DTYPE_BF16 = 4,
-	NEURON_DTYPE_FP32 = 5,
-	NEURON_DTYPE_FP8_E4M3 = 6,
-	NEURON_DTYPE_FP8_E5M2 = 7,
+	NEURON_DTYPE_INT32 = 0,	/* signed, 32 bits */
+	NEURON_DTYPE_UINT32 = 1,	/* unsigned, 32 bits */
+	NEURON_DTYPE_INT64 = 2,	/* signed, 64 bits */
+	NEURON_DTYPE_FP16 = 3,	/* IEEE half precision */
+	NEURON_DTYPE_BF16 = 4,	/* the upper half of fp32 */
+	NEURON_DTYPE_FP32 = 5,	/* IEEE single precision */
+	NEURON_DTYPE_FP8_E4M3 = 6,	/* OCP: 4 bits of exponent, 3 of mantissa */
+	NEURON_DTYPE_FP8_E5M2 = 7,	/* OCP: 5 bits of exponent, 2 of mantissa */
 };
 
 /** For NEURON_OP_REDUCE and NEURON_OP_ACCUMULATE; offsets and sizes are multiples of 16. */

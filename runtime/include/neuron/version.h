@@ -23,6 +23,7 @@ extern "C" {
 #define NEURON_VERSION_ENCODE(major, minor, patch) \
 	(((uint32_t)(major) << 16) | ((uint32_t)(minor) << 8) | (uint32_t)(patch))
 
+/** The version of these headers as such a number. */
 #define NEURON_VERSION \
 	NEURON_VERSION_ENCODE(NEURON_VERSION_MAJOR, NEURON_VERSION_MINOR, NEURON_VERSION_PATCH)
 
