@@ -74,7 +74,7 @@ static void draw_keys(const struct top *top)
 	char text[160];
 
 	snprintf(text, sizeof(text),
-		 "1 Overview 2 Device 3 Links 4 Processes  <> device  h help  q quit  by %s",
+		 "1 Overview 2 Device 3 Links 4 Processes  <> device h help q quit  sorted by %s",
 		 order_name(top->order));
 	attrset(A_REVERSE);
 	mvhline(LINES - 1, 0, ' ', COLS);
