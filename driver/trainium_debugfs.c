@@ -34,6 +34,7 @@ static void trn_engine_show(struct seq_file *m, struct trn_engine *engine)
 		seq_puts(m, "host ");
 	seq_printf(m, "%-5u %-4s 0x%04x 0x%04x 0x%08x 0x%08x %-5u %-6lld %-14lld %llu\n",
 		   trn_hw_engine_stack(hw, engine->id),
+		   engine->out_of_service ? "out" :
 		   trn_hw_engine_has_host(hw, engine->id) ? "yes" : "no",
 		   readl(engine->regs + TRN_UDMA_M2S_STATE),
 		   readl(engine->regs + TRN_UDMA_S2M_STATE),

@@ -217,21 +217,6 @@ static int trn_claim_routing_id(struct trn_device *tdev)
 	return ret;
 }
 
-/* Registers that look right prove little; a copy proves that it works. */
-static int trn_device_test(struct trn_device *tdev)
-{
-	struct trn_engine *engine = &tdev->engines[tdev->hw->num_data_engines];
-	bool works;
-
-	mutex_lock(&engine->lock);
-	works = trn_ring_test(engine, 0);
-	mutex_unlock(&engine->lock);
-	if (works)
-		return 0;
-	drm_err(&tdev->drm, "engine %u does not copy after the reset\n", engine->id);
-	return -EIO;
-}
-
 /* A reset without the firmware's help, after which it boots. */
 static int trn_device_flr(struct trn_device *tdev)
 {
@@ -251,7 +236,7 @@ static int trn_device_flr(struct trn_device *tdev)
  * From a device in any state to one whose engines work.
  * @boots: the chip may have been powered on just now
  */
-static int trn_device_bring_up(struct trn_device *tdev, bool boots)
+static int trn_device_bring_up(struct trn_device *tdev, bool boots, u32 cause)
 {
 	unsigned int i;
 	int ret;
@@ -274,7 +259,10 @@ static int trn_device_bring_up(struct trn_device *tdev, bool boots)
 	/* A device that went away meanwhile has swallowed all of this. */
 	if (trn_device_gone(tdev))
 		return -ENODEV;
-	return trn_device_test(tdev);
+	ret = trn_device_test(tdev, cause);
+	if (ret)
+		drm_err(&tdev->drm, "the device does not copy after the reset\n");
+	return ret;
 }
 
 /**
@@ -403,7 +391,7 @@ static int trn_device_start(struct trn_device *tdev, u32 cause, const char *why)
 	ktime_t begin = ktime_get();
 	int ret;
 
-	ret = trn_device_bring_up(tdev, boots);
+	ret = trn_device_bring_up(tdev, boots, cause);
 	if (!ret)
 		atomic64_inc(&tdev->reset_count);
 	trn_report_reset(tdev, TRAINIUM_RESET_DEVICE, 0, cause, ret, begin);
@@ -587,7 +575,7 @@ int trn_device_init(struct trn_device *tdev, int vectors)
 	if (ret)
 		return ret;
 
-	ret = trn_device_bring_up(tdev, true);
+	ret = trn_device_bring_up(tdev, true, TRAINIUM_CAUSE_ASKED);
 	if (ret)
 		drm_err(&tdev->drm, "device reset at probe failed (error %d)\n", ret);
 	return ret;

@@ -169,6 +169,10 @@ struct trn_engine {
 	u32 rings_used;
 	/** @hung: queue pairs to bring back; trn_device.reset_lock for write */
 	u32 hung;
+	/** @doubt: those that only a device reset may have brought back; as @hung */
+	u32 doubt;
+	/** @out_of_service: and that has not helped; written with the device down */
+	bool out_of_service;
 	/**
 	 * @irq_lock: protects @ring. The interrupt handler calls the owner of
 	 * a ring under it, so a ring that was taken out is not in use by a
@@ -330,6 +334,9 @@ void trn_device_schedule_reset(struct trn_device *tdev);
 extern const struct pci_error_handlers trn_pci_error_handlers;
 extern const struct dev_pm_ops trn_pm_ops;
 
+/* trainium_service.c */
+int trn_device_test(struct trn_device *tdev, u32 cause);
+
 /* trainium_rebar.c: before the device is enabled */
 void trn_rebar(struct trn_device *tdev);
 
@@ -356,6 +363,7 @@ void trn_udma_quiesce(struct trn_device *tdev);
 void trn_udma_init_engine(struct trn_engine *engine);
 bool trn_engine_aborted(struct trn_engine *engine, u64 *cause);
 u32 trn_engine_guilty(struct trn_engine *engine);
+int trn_engine_test(struct trn_engine *engine, u32 pairs);
 int trn_engine_recover(struct trn_engine *engine);
 int trn_core_reset(struct trn_device *tdev, unsigned int core);
 

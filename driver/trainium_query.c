@@ -113,10 +113,13 @@ static int trn_query_engine(struct trn_device *tdev, u32 index,
 	e->core = trn_hw_engine_core(tdev->hw, index);
 	if (trn_hw_engine_has_host(tdev->hw, index)) {
 		e->flags |= TRAINIUM_ENGINE_HOST_ACCESS;
-		e->rings_free = TRN_QUEUES_PER_ENGINE - hweight32(READ_ONCE(engine->rings_used));
+		e->rings_free = READ_ONCE(engine->out_of_service) ? 0 :
+				TRN_QUEUES_PER_ENGINE - hweight32(READ_ONCE(engine->rings_used));
 	}
 	if (trn_engine_aborted(engine, NULL))
 		e->flags |= TRAINIUM_ENGINE_ABORTED;
+	if (READ_ONCE(engine->out_of_service))
+		e->flags |= TRAINIUM_ENGINE_OUT_OF_SERVICE;
 	e->bytes = atomic64_read(&engine->bytes);
 	e->resets = atomic64_read(&engine->resets);
 	e->busy_ns = trn_engine_busy_ns(engine);

@@ -126,12 +126,17 @@ void trn_queue_put(struct trn_queue *q)
 	kref_put(&q->ref, trn_queue_free);
 }
 
-/*
- * The engine with the fewest rings in use, near the stack if one is wanted,
- * on a stack that the queue does not use yet otherwise.
+/**
+ * trn_choose_engine - an engine for a new ring
+ * @tdev: device
+ * @stack: HBM stack to be near to, or TRAINIUM_STACK_ANY
+ * @not: engines that are not wanted
+ * @stack_used: for TRAINIUM_STACK_ANY: rings that the queue has near each stack
+ *
+ * Return: the one with the fewest rings in use, or NULL when none is free.
  */
-static struct trn_engine *trn_choose_engine(struct trn_device *tdev, u32 stack,
-					    const unsigned long *not, const u8 *stack_used)
+struct trn_engine *trn_choose_engine(struct trn_device *tdev, u32 stack,
+				     const unsigned long *not, const u8 *stack_used)
 {
 	struct trn_engine *best = NULL;
 	unsigned int i, best_cost = ~0u;
@@ -142,7 +147,7 @@ static struct trn_engine *trn_choose_engine(struct trn_device *tdev, u32 stack,
 		unsigned int cost = hweight32(READ_ONCE(engine->rings_used));
 
 		if (!trn_hw_engine_has_host(tdev->hw, i) || test_bit(i, not) ||
-		    cost >= TRN_QUEUES_PER_ENGINE)
+		    READ_ONCE(engine->out_of_service) || cost >= TRN_QUEUES_PER_ENGINE)
 			continue;
 		if (stack == TRAINIUM_STACK_ANY)
 			cost += stack_used[near] * TRN_COST_SAME_STACK;
@@ -358,10 +363,7 @@ struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 	/* A reset may have gone by before the queue was in the list. */
 	trn_device_lock(tdev);
 	mutex_lock(&q->lock);
-	for (i = 0; i < q->num_rings; i++) {
-		trn_ring_reset(q->ring[i]);
-		trn_irq_enable_ring(q->ring[i]);
-	}
+	trn_queue_start_rings(q);
 	mutex_unlock(&q->lock);
 	up_read(&tdev->reset_lock);
 	drm_dev_exit(idx);
@@ -398,6 +400,7 @@ void trn_queue_close(struct trn_queue *q, bool kill)
 		return;
 	}
 	q->closing = true;
+	q->refuses = -ENOENT;
 	trn_queue_reap(q);
 	/* What waits in a user queue may do so for ever. */
 	q->killed = (kill || q->user) && q->completed != q->started;

@@ -246,8 +246,10 @@ struct trn_queue {
 	u32 quiet;
 	/** @inline_done: the last small job had ended when the doorbell returned */
 	bool inline_done;
-	/** @closing: takes no more jobs */
+	/** @closing: it ends */
 	bool closing;
+	/** @refuses: 0, or why it takes no jobs: -ENOENT, -EIO without one of its rings */
+	int refuses;
 	/** @killed: and its jobs are dropped, by the worker */
 	bool killed;
 	/** @ended: its teardown was started */
@@ -381,6 +383,8 @@ struct trn_queue *trn_file_new_queue(struct trn_file *tfile, u32 num_rings, u32 
 				     s32 priority, struct trn_user *user);
 int trn_file_add_queue(struct trn_file *tfile, struct trn_queue *q);
 void trn_queue_put(struct trn_queue *q);
+struct trn_engine *trn_choose_engine(struct trn_device *tdev, u32 stack,
+				     const unsigned long *not, const u8 *stack_used);
 struct trn_queue *trn_queue_new(struct trn_device *tdev, struct trn_file *file,
 				u32 num_rings, u32 stack, s32 priority,
 				struct trn_user *user);
@@ -395,6 +399,9 @@ int trn_shares_deps(const struct trn_shares *shares, const struct trn_queue *q, 
 		    struct trn_job_dep **deps, u32 *num_deps);
 void trn_shares_publish(const struct trn_shares *shares, struct trn_queue *q, u64 seqno);
 void trn_shares_put(struct trn_shares *shares);
+
+/* trainium_service.c */
+void trn_queue_start_rings(struct trn_queue *q);
 
 /* trainium_list.c */
 void trn_list_forget_bo(struct trn_queue *q, const struct trn_bo *bo);

@@ -627,16 +627,12 @@ void trn_queues_stop(struct trn_device *tdev, int err)
 void trn_queues_restart(struct trn_device *tdev)
 {
 	struct trn_queue *q;
-	u32 i;
 
 	mutex_lock(&tdev->queues_lock);
 	list_for_each_entry(q, &tdev->queues, link) {
 		mutex_lock(&q->lock);
 		q->lost = 0;
-		for (i = 0; i < q->num_rings; i++) {
-			trn_ring_reset(q->ring[i]);
-			trn_irq_enable_ring(q->ring[i]);
-		}
+		trn_queue_start_rings(q);
 		q->frozen = false;
 		if (q->user)
 			trn_user_settle(q);

@@ -158,6 +158,55 @@ static struct trn_ring *trn_ring_alloc(struct trn_device *tdev, u32 slots)
 	return ring;
 }
 
+/* Takes a queue pair. Return: which, or -ENOSPC. */
+static int trn_ring_reserve(struct trn_engine *engine)
+{
+	int index;
+
+	mutex_lock(&engine->lock);
+	index = ffz(engine->rings_used);
+	if (index >= TRN_QUEUES_PER_ENGINE || engine->out_of_service)
+		index = -ENOSPC;
+	else
+		engine->rings_used |= BIT(index);
+	mutex_unlock(&engine->lock);
+	return index;
+}
+
+/* Starts a ring there. */
+static void trn_ring_attach(struct trn_ring *ring, struct trn_engine *engine, unsigned int index)
+{
+	mutex_lock(&engine->lock);
+	trn_ring_place(ring, engine, index);
+	trn_irq_route_ring(ring);
+	trn_ring_start(ring);
+	spin_lock_irq(&engine->irq_lock);
+	engine->ring[index] = ring;
+	spin_unlock_irq(&engine->irq_lock);
+	mutex_unlock(&engine->lock);
+}
+
+/* Stops a ring and gives its queue pair back. */
+static void trn_ring_detach(struct trn_ring *ring)
+{
+	struct trn_engine *engine = ring->engine;
+	int idx;
+
+	mutex_lock(&engine->lock);
+	if (drm_dev_enter(&engine->tdev->drm, &idx)) {
+		trn_irq_disable_ring(ring);
+		trn_ring_stop(ring);
+		drm_dev_exit(idx);
+	}
+	spin_lock_irq(&engine->irq_lock);
+	engine->ring[ring->index] = NULL;
+	trn_engine_busy_add(engine, ring->inline_ns);
+	ring->inline_ns = 0;
+	spin_unlock_irq(&engine->irq_lock);
+	engine->rings_used &= ~BIT(ring->index);
+	mutex_unlock(&engine->lock);
+}
+
 /**
  * trn_ring_create - take a free queue pair of an engine and start it
  * @engine: an engine that reaches host memory; under drm_dev_enter()
@@ -175,8 +224,7 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 {
 	struct trn_device *tdev = engine->tdev;
 	struct trn_ring *ring;
-	unsigned int index;
-	int ret = 0;
+	int index;
 
 	if (!is_power_of_2(slots) || slots < TRN_RING_MIN_SLOTS ||
 	    slots > TRN_RING_MAX_SLOTS || !trn_hw_engine_has_host(tdev->hw, engine->id))
@@ -189,25 +237,14 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
 	ring->weight = weight;
 
 	trn_device_lock(tdev);
-	mutex_lock(&engine->lock);
-	index = ffz(engine->rings_used);
-	if (index >= TRN_QUEUES_PER_ENGINE) {
-		ret = -ENOSPC;
-	} else {
-		engine->rings_used |= BIT(index);
-		trn_ring_place(ring, engine, index);
-		trn_irq_route_ring(ring);
-		trn_ring_start(ring);
-		spin_lock_irq(&engine->irq_lock);
-		engine->ring[index] = ring;
-		spin_unlock_irq(&engine->irq_lock);
-	}
-	mutex_unlock(&engine->lock);
+	index = trn_ring_reserve(engine);
+	if (index >= 0)
+		trn_ring_attach(ring, engine, index);
 	up_read(&tdev->reset_lock);
 
-	if (ret) {
+	if (index < 0) {
 		trn_ring_free(tdev, ring);
-		return ERR_PTR(ret);
+		return ERR_PTR(index);
 	}
 	return ring;
 }
@@ -222,27 +259,33 @@ struct trn_ring *trn_ring_create(struct trn_engine *engine, u32 slots,
  */
 void trn_ring_destroy(struct trn_ring *ring)
 {
-	struct trn_engine *engine;
-	int idx;
+	struct trn_device *tdev;
 
 	if (!ring)
 		return;
-	engine = ring->engine;
+	tdev = ring->engine->tdev;
+	trn_ring_detach(ring);
+	trn_ring_free(tdev, ring);
+}
 
-	mutex_lock(&engine->lock);
-	if (drm_dev_enter(&engine->tdev->drm, &idx)) {
-		trn_irq_disable_ring(ring);
-		trn_ring_stop(ring);
-		drm_dev_exit(idx);
-	}
-	spin_lock_irq(&engine->irq_lock);
-	engine->ring[ring->index] = NULL;
-	trn_engine_busy_add(engine, ring->inline_ns);
-	spin_unlock_irq(&engine->irq_lock);
-	engine->rings_used &= ~BIT(ring->index);
-	mutex_unlock(&engine->lock);
+/**
+ * trn_ring_migrate - move a ring to another engine
+ * @ring: the ring, which has no work; the lock of its queue and reset_lock are held
+ * @to: the engine
+ *
+ * It is started anew by trn_ring_reset(), and interrupts by trn_irq_enable_ring().
+ *
+ * Return: 0, or -ENOSPC when no queue pair is free; then it stays where it is.
+ */
+int trn_ring_migrate(struct trn_ring *ring, struct trn_engine *to)
+{
+	int index = trn_ring_reserve(to);
 
-	trn_ring_free(engine->tdev, ring);
+	if (index < 0)
+		return index;
+	trn_ring_detach(ring);
+	trn_ring_attach(ring, to, index);
+	return 0;
 }
 
 /**

@@ -113,6 +113,7 @@ int trn_ring_test_init(struct trn_device *tdev);
 void trn_ring_test_fini(struct trn_device *tdev);
 bool trn_ring_test(struct trn_engine *engine, unsigned int index);
 int trn_ring_reset(struct trn_ring *ring);
+int trn_ring_migrate(struct trn_ring *ring, struct trn_engine *to);
 u32 trn_ring_position(const struct trn_ring *ring);
 
 /**

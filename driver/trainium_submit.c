@@ -333,7 +333,8 @@ static inline int trn_submit_op(struct trn_submit *s, struct trn_job_op *op,
  * The device is there, no reset is going on, and nobody else writes.
  *
  * Return: 0; TRN_SUBMIT_FULL when the device is down, see trn_device_wait_up();
- * -ENODEV, -EINTR, -ENOENT for a queue that ends, or how the device is broken.
+ * -ENODEV, -EINTR, -ENOENT for a queue that ends, -EIO for one that
+ * has lost a ring, or how the device is broken.
  */
 int trn_queue_lock(struct trn_queue *q, int *idx)
 {
@@ -351,8 +352,8 @@ int trn_queue_lock(struct trn_queue *q, int *idx)
 	ret = mutex_lock_killable(&q->lock);
 	if (unlikely(ret))
 		goto err_reset;
-	if (unlikely(q->closing || tdev->broken)) {
-		ret = q->closing ? -ENOENT : tdev->broken;
+	if (unlikely(q->refuses || tdev->broken)) {
+		ret = q->refuses ?: tdev->broken;
 		goto err_lock;
 	}
 	return 0;
@@ -589,7 +590,7 @@ static int trn_submit_direct(struct trn_submit *s)
 	if (unlikely(ret))
 		goto out;
 	/* A device that goes away is broken first, and held meanwhile. */
-	if (unlikely(q->closing || READ_ONCE(q->tdev->held) || READ_ONCE(q->tdev->broken)))
+	if (unlikely(q->refuses || READ_ONCE(q->tdev->held) || READ_ONCE(q->tdev->broken)))
 		ret = TRN_SUBMIT_SLOW;
 	else
 		ret = trn_submit_direct_locked(s);

@@ -362,8 +362,14 @@ static void trn_engine_rings_lost(struct trn_engine *engine, u32 pairs)
 	atomic64_inc(&engine->resets);
 }
 
-/* Do queue pairs that were reset move data? */
-static int trn_engine_test(struct trn_engine *engine, u32 pairs)
+/**
+ * trn_engine_test - do queue pairs that were reset move data?
+ * @engine: the engine; its lock is held
+ * @pairs: bit q for queue pair q
+ *
+ * Return: 0 or -EIO.
+ */
+int trn_engine_test(struct trn_engine *engine, u32 pairs)
 {
 	unsigned int q;
 
@@ -527,7 +533,7 @@ static int trn_engine_try_firmware(struct trn_engine *engine, u32 pairs)
  * The rings that a step has emptied are reported through trn_queue_ring_lost().
  *
  * Return: 0; -ENODEV when the device is gone; -EIO when a device reset was
- * asked for.
+ * asked for, or when that has not helped before.
  */
 int trn_engine_recover(struct trn_engine *engine)
 {
@@ -539,6 +545,8 @@ int trn_engine_recover(struct trn_engine *engine)
 	int idx, ret;
 
 	engine->hung = 0;
+	if (engine->out_of_service)
+		return -EIO;
 	if (!drm_dev_enter(&tdev->drm, &idx))
 		return -ENODEV;
 
@@ -577,6 +585,7 @@ int trn_engine_recover(struct trn_engine *engine)
 	if (ret && ret != -ENODEV) {
 		drm_err(&tdev->drm, "engine %u does not come back, resetting the device\n",
 			engine->id);
+		engine->doubt = pairs;
 		trn_device_schedule_reset(tdev);
 		ret = -EIO;
 	}

@@ -5,7 +5,7 @@
 
 #include <drm/trainium_accel.h>
 
-static_assert(TRAINIUM_UAPI_MINOR == 4, "run scripts/freeze-uapi for the new version");
+static_assert(TRAINIUM_UAPI_MINOR == 5, "run scripts/freeze-uapi for the new version");
 
 #define MEMBER(s, m, offset, size) \
 	static_assert(offsetof(struct s, m) == (offset) && \
@@ -39,6 +39,7 @@ static_assert((long long)TRAINIUM_FEATURE_TIMESTAMP == 512ll, "");
 static_assert((long long)TRAINIUM_FEATURE_SEMAPHORE == 1024ll, "");
 static_assert((long long)TRAINIUM_ENGINE_HOST_ACCESS == 1ll, "");
 static_assert((long long)TRAINIUM_ENGINE_ABORTED == 2ll, "");
+static_assert((long long)TRAINIUM_ENGINE_OUT_OF_SERVICE == 4ll, "");
 static_assert((long long)TRAINIUM_TELEMETRY_POWER_UTIL == 1ll, "");
 static_assert((long long)TRAINIUM_TELEMETRY_HEALTH == 2ll, "");
 static_assert((long long)TRAINIUM_TELEMETRY_REPAIRABLE == 4ll, "");

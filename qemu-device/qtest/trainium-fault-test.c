@@ -274,6 +274,32 @@ static void test_stuck(const void *data)
     tq_stop(&c);
 }
 
+/* Only the end of the fault helps. */
+static void test_stuck_none(void)
+{
+    TqQueue q;
+    uint64_t to;
+    unsigned how;
+    TqChip c;
+
+    tq_start(&c, NULL);
+    to = tq_alloc(&c, 64, 64);
+    tq_init_engine(&c, 36);
+    tq_set(&c, "engine-stuck", "'36.3:none'");
+    expect_text(&c, "engine-stuck", "36.3:none");
+    for (how = 0; how < NUM_RESETS; how++) {
+        do_reset(&c, 36, 3, how);
+        tq_init_queue(&q, &c, 36, 3, 64);
+        words_start(&q, to, 0x100, 4);
+        tq_settle(&c);
+        g_assert_false(tq_marker_seen(&q));
+    }
+    tq_set(&c, "engine-stuck", "''");
+    wait_marker(&q);
+    words_expect(&q, to, 0x100, 4);
+    tq_stop(&c);
+}
+
 static void test_registers(void)
 {
     static const struct { const char *prop; uint32_t value; } kinds[] = {
@@ -632,7 +658,7 @@ static void test_refused(void)
         "'-1:1'",
     };
     static const char *const stuck[] = {
-        "'1:'", "'1:none'", "'132:queue'", "'queue'", "'1.16:queue'",
+        "'1:'", "'1:chip'", "'132:queue'", "'queue'", "'1.16:queue'",
     };
     unsigned i;
     TqChip c;
@@ -668,6 +694,7 @@ int main(int argc, char **argv)
                         (void *)RESET_CORE, test_stuck);
     qtest_add_data_func("/trainium/fault/stuck/device",
                         (void *)RESET_DEVICE, test_stuck);
+    qtest_add_func("/trainium/fault/stuck/none", test_stuck_none);
     qtest_add_func("/trainium/fault/registers", test_registers);
     qtest_add_func("/trainium/fault/hostile", test_hostile);
     qtest_add_func("/trainium/fault/hostile-dma", test_hostile_dma);

@@ -20,6 +20,8 @@ _Static_assert(NEURON_FEATURE_SEMAPHORE == TRAINIUM_FEATURE_SEMAPHORE, "feature 
 _Static_assert(NEURON_FEATURE_FABRIC == TRAINIUM_FEATURE_FABRIC, "feature bits");
 _Static_assert(NEURON_FEATURE_MODEL_CLOCK == TRAINIUM_FEATURE_MODEL_CLOCK, "feature bits");
 _Static_assert(NEURON_FEATURE_TIMESTAMP == TRAINIUM_FEATURE_TIMESTAMP, "feature bits");
+_Static_assert(NEURON_FEATURE_EVENTS == TRAINIUM_FEATURE_EVENTS, "feature bits");
+_Static_assert(NEURON_FEATURE_P2P == TRAINIUM_FEATURE_P2P, "feature bits");
 _Static_assert(NEURON_STACK_ANY == TRAINIUM_STACK_ANY, "any stack");
 
 /* Sizes of the structures in their first version: up to what was then the last member. */
@@ -424,6 +426,8 @@ int neuron_device_get_info(struct neuron_device *device, struct neuron_device_in
 	full.reset_count = q.reset_count;
 	full.num_vectors = q.num_vectors;
 	full.numa_node = numa_node(device);
+	full.event_types = q.event_types;
+	full.pci_revision = q.pci_revision;
 	return nrn_copy_out(info, &full, sizeof(full), INFO_MIN, "neuron_device_info");
 }
 
@@ -462,6 +466,7 @@ int neuron_device_get_memory(struct neuron_device *device, uint32_t stack,
 		full.total += memory.size;
 		full.free += memory.free;
 		full.cpu_visible += memory.cpu_visible;
+		full.cpu_visible_free += memory.cpu_visible_free;
 		if (memory.largest_free > full.largest_free)
 			full.largest_free = memory.largest_free;
 	}
@@ -487,6 +492,9 @@ int neuron_device_get_limits(struct neuron_device *device, struct neuron_limits 
 	full.max_rows = l->max_rows;
 	full.max_list_descs = l->max_list_descs;
 	full.max_list_patterns = l->max_list_patterns;
+	full.max_hbm = l->max_hbm;
+	full.max_pinned = l->max_pinned;
+	full.max_buffers = l->max_buffers;
 	return nrn_copy_out(limits, &full, sizeof(full), LIMITS_MIN, "neuron_limits");
 }
 
@@ -508,6 +516,7 @@ int neuron_device_get_engine(struct neuron_device *device, uint32_t engine,
 	full.core = (int32_t)q.core;
 	full.host_access = !!(q.flags & TRAINIUM_ENGINE_HOST_ACCESS);
 	full.aborted = !!(q.flags & TRAINIUM_ENGINE_ABORTED);
+	full.out_of_service = !!(q.flags & TRAINIUM_ENGINE_OUT_OF_SERVICE);
 	full.rings_free = q.rings_free;
 	full.bytes = q.bytes;
 	full.resets = q.resets;

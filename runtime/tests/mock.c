@@ -261,6 +261,7 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 		u.device.generation = 2;
 		u.device.features = mock.features;
 		u.device.event_types = mock.event_types;
+		u.device.pci_revision = 3;
 		memcpy(u.device.name, "trainium2", 10);
 		u.device.serial = 0x1122334455667788;
 		u.device.num_cores = 8;
@@ -280,6 +281,7 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 		u.memory.free = stack_free[file->device][arg->index];
 		u.memory.largest_free = u.memory.free;
 		u.memory.cpu_visible = MOCK_STACK_SIZE;
+		u.memory.cpu_visible_free = u.memory.free;
 		for (i = 0; i < MOCK_HANDLES; i++)
 			if (file->bo[i] && file->bo[i]->placement == TRAINIUM_BO_HBM &&
 			    file->bo[i]->stack == arg->index)
@@ -294,6 +296,10 @@ static int query(struct mock_file *file, struct drm_trainium_query *arg)
 		if (mock.aborted && arg->index == 3)
 			u.engine.flags |= TRAINIUM_ENGINE_ABORTED;
 		u.engine.rings_free = 15;
+		if (mock.out_of_service && arg->index == 5) {
+			u.engine.flags |= TRAINIUM_ENGINE_OUT_OF_SERVICE;
+			u.engine.rings_free = 0;
+		}
 		u.engine.bytes = 4711 + mock.looks * arg->index * 1000000;
 		u.engine.busy_ns = 815 + mock.looks * arg->index * 1000000;
 		size = sizeof(u.engine);
@@ -437,6 +443,7 @@ static int list_create(struct mock_file *file, struct drm_trainium_list_create *
 	};
 	queue->state.queue_class = TRAINIUM_QUEUE_LIST;
 	arg->list = queue->id;
+	arg->descs = arg->op_count;
 	return 0;
 }
 
@@ -909,6 +916,9 @@ void mock_reset(void)
 	mock.limits.max_rows = 1000;
 	mock.limits.max_list_descs = 20;
 	mock.limits.max_list_patterns = 4;
+	mock.limits.max_hbm = MOCK_STACK_SIZE;
+	mock.limits.max_pinned = 1ull << 32;
+	mock.limits.max_buffers = 64;
 	for (i = 0; i < 2; i++)
 		for (j = 0; j < MOCK_STACKS; j++)
 			stack_free[i][j] = MOCK_STACK_SIZE;

@@ -77,6 +77,8 @@ struct mock {
 	uint32_t repair;
 	/** @aborted: engine 3 is stopped by an error */
 	bool aborted;
+	/** @out_of_service: engine 5 is */
+	bool out_of_service;
 	/** @torus: the fabric is one, not NVLink */
 	bool torus;
 	/** @path: status of the way to the other chip */

@@ -227,6 +227,8 @@ static void test_info_versions(void **state)
 	assert_int_equal(newer.more, 0);
 	assert_int_equal(newer.info.serial, 0x1122334455667788);
 	assert_int_equal(newer.info.num_engines, 132);
+	assert_int_equal(newer.info.pci_revision, 3);
+	assert_true(newer.info.event_types == mock.event_types);
 	newer.info.size = 4;
 	assert_int_equal(neuron_device_get_info(device, &newer.info), -EINVAL);
 	assert_sentence("struct neuron_device_info: member size is 4");
@@ -252,6 +254,8 @@ static void test_memory(void **state)
 	assert_int_equal(neuron_device_get_memory(device, 2, &info), 0);
 	assert_int_equal(info.free, MOCK_STACK_SIZE - (1 << 20));
 	assert_int_equal(info.buffers, 1);
+	assert_int_equal(info.cpu_visible, MOCK_STACK_SIZE);
+	assert_int_equal(info.cpu_visible_free, MOCK_STACK_SIZE - (1 << 20));
 	assert_int_equal(neuron_device_get_memory(device, NEURON_STACK_ANY, &info), 0);
 	assert_int_equal(info.total, 4 * MOCK_STACK_SIZE);
 	assert_int_equal(info.free, 4 * MOCK_STACK_SIZE - (1 << 20));
@@ -274,11 +278,20 @@ static void test_limits_engine_telemetry(void **state)
 	assert_int_equal(neuron_device_get_limits(device, &limits), 0);
 	assert_int_equal(limits.max_ops, 4096);
 	assert_int_equal(limits.max_buffer_size, MOCK_STACK_SIZE);
+	assert_true(limits.max_hbm == MOCK_STACK_SIZE);
+	assert_true(limits.max_pinned == 1ull << 32);
+	assert_int_equal(limits.max_buffers, 64);
 	assert_int_equal(neuron_device_get_engine(device, 131, &engine), 0);
 	assert_int_equal(engine.core, -1);
 	assert_int_equal(engine.host_access, 1);
 	assert_int_equal(engine.bytes, 4711);
 	assert_int_equal(engine.busy_ns, 815);
+	assert_false(engine.out_of_service);
+	mock.out_of_service = true;
+	assert_int_equal(neuron_device_get_engine(device, 5, &engine), 0);
+	assert_true(engine.out_of_service);
+	assert_int_equal(engine.rings_free, 0);
+	mock.out_of_service = false;
 	assert_int_equal(neuron_device_get_engine(device, 132, &engine), -EINVAL);
 	assert_sentence("accel1: engine 132 does not exist");
 	assert_int_equal(neuron_device_get_telemetry(device, &telemetry), 0);

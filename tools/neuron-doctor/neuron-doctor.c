@@ -231,7 +231,7 @@ static void check_engines(struct doctor *doctor, struct neuron_device *device, u
 			  const struct neuron_device_info *info)
 {
 	struct neuron_engine_info engine;
-	unsigned int e, aborted = 0;
+	unsigned int e, aborted = 0, out = 0;
 	uint64_t resets = 0;
 
 	for (e = 0; e < info->num_engines; e++) {
@@ -241,7 +241,14 @@ static void check_engines(struct doctor *doctor, struct neuron_device *device, u
 			     neuron_last_error());
 			return;
 		}
-		aborted += !!engine.aborted;
+		aborted += !!engine.aborted && !engine.out_of_service;
+		if (engine.out_of_service) {
+			out++;
+			tell(doctor, "engines", GRADE_PROBLEM,
+			     "others do its work; a device reset tries it again (see dmesg)",
+			     "device %u: engine %u is out of service: no reset has brought it back",
+			     index, e);
+		}
 		resets += engine.resets;
 	}
 	if (aborted)
@@ -251,7 +258,7 @@ static void check_engines(struct doctor *doctor, struct neuron_device *device, u
 	else if (resets)
 		tell(doctor, "engines", GRADE_WARNING, "see dmesg for the jobs that failed",
 		     "device %u: engines were reset %" PRIu64 " times", index, resets);
-	else
+	else if (!out)
 		tell(doctor, "engines", GRADE_OK, NULL, "device %u: all of %u are fine", index,
 		     info->num_engines);
 }

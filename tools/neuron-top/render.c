@@ -361,7 +361,8 @@ static void put_engines(struct page *page, const struct sample_device *device, i
 	    "STACK", "DMA%", room, "", "MOVED", "RINGS", width - 43 - room, "");
 	for (i = 0; i < count; i++) {
 		engine = all[i];
-		if (engine->load.percent <= 0 && engine->load.rate <= 0 && !engine->info.aborted)
+		if (engine->load.percent <= 0 && engine->load.rate <= 0 && !engine->info.aborted &&
+		    !engine->info.out_of_service)
 			continue;
 		busy++;
 		snprintf(core, sizeof(core), "%d", engine->info.core);
@@ -371,6 +372,7 @@ static void put_engines(struct page *page, const struct sample_device *device, i
 		    engine->load.percent, bar(text, sizeof(text), engine->load.percent, room),
 		    rate(engine->load.rate).text,
 		    device->info.queues_per_engine - engine->info.rings_free,
+		    engine->info.out_of_service ? MARK_RED "OUT" MARK_END :
 		    engine->info.aborted ? MARK_RED "ABORTED" MARK_END : "");
 	}
 	put(page, "%u of %u engines are idle.", count - busy, count);

@@ -72,6 +72,7 @@ static void set_up(void)
 	mock.torus = has("torus");
 	mock.busy = has("at-work");
 	mock.aborted = has("aborted");
+	mock.out_of_service = has("out-of-service");
 	if (has("unhealthy"))
 		mock.health = 8;
 	if (has("repair-pending"))

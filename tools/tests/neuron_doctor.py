@@ -17,6 +17,7 @@ def run(tool):
             ("unhealthy", 1, "firmware", "health word 0x00000008"),
             ("repair-pending", 3, "memory", "waits for repair"),
             ("aborted", 1, "engines", "1 of 132 are stopped"),
+            ("out-of-service", 1, "engines", "engine 5 is out of service"),
             ("port-failed", 1, "links", "1 of 1 ports should be up")):
         rows = tool.valid("--json", fake=fake, status=status) or []
         bad = [r for r in rows if r["status"] != "ok" and r["check"] == check]

@@ -37,7 +37,7 @@ extern "C" {
 
 /** Version of this interface; the driver tells its own as the version of DRM_IOCTL_VERSION. */
 #define TRAINIUM_UAPI_MAJOR	1
-#define TRAINIUM_UAPI_MINOR	4
+#define TRAINIUM_UAPI_MINOR	5
 
 /** Numbers of the ioctls, from DRM_COMMAND_BASE */
 #define DRM_TRAINIUM_QUERY		0x00
@@ -212,6 +212,7 @@ struct drm_trainium_query_engine {
 
 #define TRAINIUM_ENGINE_HOST_ACCESS	(1u << 0)	/* reaches host memory */
 #define TRAINIUM_ENGINE_ABORTED		(1u << 1)	/* stopped by an error */
+#define TRAINIUM_ENGINE_OUT_OF_SERVICE	(1u << 2)	/* 1.5: no reset brings it back, not used */
 
 /**
  * struct drm_trainium_query_queue - state of a queue

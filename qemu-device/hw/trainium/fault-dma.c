@@ -324,7 +324,9 @@ static void ecc_set(Object *obj, Visitor *v, const char *name, void *opaque,
 
 /* --- engines that hang --- */
 
-static const char *const cure_names[] = { "queue", "engine", "core", "device" };
+static const char *const cure_names[] = {
+    "queue", "engine", "core", "device", "none"
+};
 
 static char *stuck_get(Object *obj, Error **errp)
 {
@@ -374,7 +376,7 @@ static void stuck_set_one(TrnDevice *d, const char *text, Error **errp)
     return;
 bad:
     error_setg(errp, "'engine-stuck' is ENGINE[.QUEUE]:LEVEL, with queue, "
-               "engine, core or device as the level, or empty");
+               "engine, core, device or none as the level, or empty");
 }
 
 static void stuck_set(Object *obj, const char *text, Error **errp)
@@ -389,7 +391,7 @@ static void stuck_set(Object *obj, const char *text, Error **errp)
         stuck_set_one(d, text, errp);
     } else {
         for (i = 0; i < d->num_engines; i++) {
-            trn_fault_cure(&d->engine[i], TRN_CURE_DEVICE);
+            trn_fault_cure(&d->engine[i], TRN_CURE_NONE);
         }
     }
 }
@@ -465,5 +467,5 @@ void trn_fault_dma_class_init(ObjectClass *oc)
     object_class_property_add_str(oc, "engine-stuck", stuck_get, stuck_set);
     object_class_property_set_description(oc, "engine-stuck",
         "fault: ENGINE[.QUEUE]:LEVEL, hangs until a reset of that level: "
-        "queue, engine, core, device");
+        "queue, engine, core, device, none");
 }

@@ -20,6 +20,7 @@ typedef enum TrnFaultCure {
     TRN_CURE_ENGINE,            /* the engine was initialised */
     TRN_CURE_CORE,              /* reset by the firmware, of the core or all */
     TRN_CURE_DEVICE,            /* reset of the device, FLR */
+    TRN_CURE_NONE,              /* nothing but the end of the fault */
 } TrnFaultCure;
 
 /* ENGINE[.QUEUE]:NUMBER, the NUMBER-th packet from now */

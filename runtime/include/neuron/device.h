@@ -120,6 +120,8 @@ NEURON_API int neuron_device_get_fd(const struct neuron_device *device);
 #define NEURON_FEATURE_FABRIC		(1ull << 5)	/* fabric ports */
 #define NEURON_FEATURE_MODEL_CLOCK	(1ull << 6)	/* a model with a clock of its own */
 #define NEURON_FEATURE_TIMESTAMP	(1ull << 9)	/* NEURON_OP_TIMESTAMP */
+#define NEURON_FEATURE_EVENTS		(1ull << 7)	/* neuron_events_open() */
+#define NEURON_FEATURE_P2P		(1ull << 8)	/* HBM for other devices */
 
 /**
  * struct neuron_device_info - identity and shape of a device
@@ -173,6 +175,12 @@ struct neuron_device_info {
 	uint32_t num_vectors;
 	/** @numa_node: NUMA node, -1 if the machine has none */
 	int32_t numa_node;
+	/** @event_types: NEURON_EVENT_* that the driver has. This and what follows since 0.5 */
+	uint64_t event_types;
+	/** @pci_revision: PCI revision */
+	uint32_t pci_revision;
+	/** @reserved: 0 */
+	uint32_t reserved;
 };
 
 /**
@@ -203,6 +211,8 @@ struct neuron_memory_info {
 	uint64_t largest_free;
 	/** @cpu_visible: bytes that can be mapped */
 	uint64_t cpu_visible;
+	/** @cpu_visible_free: of those, bytes not allocated; since 0.5 */
+	uint64_t cpu_visible_free;
 };
 
 /**
@@ -247,6 +257,14 @@ struct neuron_limits {
 	uint32_t max_list_patterns;
 	/** @reserved: 0 */
 	uint32_t reserved;
+	/** @max_hbm: bytes of HBM of an open device; 0: what there is. This and after: since 0.5 */
+	uint64_t max_hbm;
+	/** @max_pinned: bytes of host buffers and pinned memory of an open device; 0: no limit */
+	uint64_t max_pinned;
+	/** @max_buffers: buffers that an open device may create; 0: no limit */
+	uint32_t max_buffers;
+	/** @reserved2: 0 */
+	uint32_t reserved2;
 };
 
 /**
@@ -281,6 +299,10 @@ struct neuron_engine_info {
 	uint64_t resets;
 	/** @busy_ns: time with work since then */
 	uint64_t busy_ns;
+	/** @out_of_service: not 0 if no reset brings it back; others do its work. Since 0.5 */
+	uint32_t out_of_service;
+	/** @reserved: 0 */
+	uint32_t reserved;
 };
 
 /**

@@ -343,6 +343,129 @@ TEST_F_TIMEOUT(ladder, device, 60)
 	climb(_metadata, self, DEVICE);
 }
 
+static bool out_of_service(struct _test_data_ladder *self)
+{
+	struct drm_trainium_query_engine e;
+
+	return !trn_engine(self->fd, self->place.engine, &e) &&
+	       e.flags & TRAINIUM_ENGINE_OUT_OF_SERVICE;
+}
+
+static unsigned int rings_on(struct _test_data_ladder *self, unsigned int engine)
+{
+	static struct trn_place places[4096];
+	unsigned int n = trn_rings(self->bdf, places, ARRAY_SIZE(places)), i, found = 0;
+
+	for (i = 0; i < n; i++)
+		found += places[i].engine == engine;
+	return found;
+}
+
+/* Goes on until a reset of that scope is told of. */
+static bool told_of(struct _test_data_ladder *self, __u32 scope, __u32 error)
+{
+	struct drm_trainium_event event;
+
+	while (!trn_event_next(self->events, &event, TRN_PATIENCE))
+		if (event.type == TRAINIUM_EVENT_RESET && event.reset.scope == scope &&
+		    event.reset.error == error)
+			return true;
+	return false;
+}
+
+static int reset_device(struct _test_data_ladder *self)
+{
+	struct drm_trainium_reset args = { .scope = TRAINIUM_RESET_DEVICE };
+
+	return trn_ioctl(self->fd, DRM_IOCTL_TRAINIUM_RESET, &args);
+}
+
+/*
+ * No rung helps: the engine goes out of service, everybody's rings move to
+ * others, and it comes back with the first device reset that finds it well.
+ */
+TEST_F_TIMEOUT(ladder, none, 60)
+{
+	struct drm_trainium_op op = trn_op_copy(self->hbm.handle, 0, self->host.handle, 0, SIZE);
+	__u64 resets = reset_count(self->fd);
+	struct drm_trainium_query_engine e;
+	__u32 queue[16];
+	unsigned int i;
+
+	ASSERT_FALSE(out_of_service(self));
+	neighbours_start(_metadata, self);
+	ASSERT_EQ(0, trn_faultf(self->bdf, "engine-stuck=%u.%u:none", self->place.engine,
+				self->place.pair));
+	EXPECT_EQ(-EIO, trn_run_for(self->fd, self->queue, &op, 1,
+				    self->timeout + 2 * TRN_PATIENCE));
+	EXPECT_TRUE(told_of(self, TRAINIUM_RESET_CORE, EIO));
+	EXPECT_TRUE(told_of(self, TRAINIUM_RESET_ENGINE, EIO));
+	EXPECT_TRUE(told_of(self, TRAINIUM_RESET_DEVICE, 0));
+	EXPECT_TRUE(out_of_service(self));
+	ASSERT_EQ(0, trn_engine(self->fd, self->place.engine, &e));
+	EXPECT_EQ(0, e.rings_free);
+
+	/* Nobody uses it, nobody misses it, no more is reset. */
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, trn_run(self->fd, self->queue, &op, 1));
+	neighbours_stop(_metadata, self, "none");
+	for (i = 0; i < ARRAY_SIZE(queue); i++) {
+		ASSERT_EQ(0, trn_queue_create(self->fd, 0, 1, &queue[i]));
+		EXPECT_EQ(0, trn_run(self->fd, queue[i], &op, 1));
+	}
+	EXPECT_EQ(0, rings_on(self, self->place.engine));
+	for (i = 0; i < ARRAY_SIZE(queue); i++)
+		ASSERT_EQ(0, trn_queue_destroy(self->fd, queue[i]));
+	EXPECT_EQ(resets + 1, reset_count(self->fd));
+
+	/* A reset that does not help changes nothing, */
+	ASSERT_EQ(0, reset_device(self));
+	EXPECT_TRUE(out_of_service(self));
+	EXPECT_EQ(0, trn_run(self->fd, self->queue, &op, 1));
+	/* one that does brings it back. */
+	trn_no_faults(self->bdf);
+	ASSERT_EQ(0, reset_device(self));
+	EXPECT_FALSE(out_of_service(self));
+	EXPECT_TRUE(told_of(self, TRAINIUM_RESET_ENGINE, 0));
+	ASSERT_EQ(0, trn_engine(self->fd, self->place.engine, &e));
+	EXPECT_LT(0, e.rings_free);
+}
+
+/* The same without a free ring anywhere: the queue is refused, nobody else is. */
+TEST_F_TIMEOUT(ladder, none_and_no_room, 100)
+{
+	struct drm_trainium_op op = trn_op_copy(self->hbm.handle, 0, self->host.handle, 0, SIZE);
+	__u64 resets = reset_count(self->fd);
+	int fd[32], ret = 0;
+	unsigned int n, i;
+	__u32 queue;
+
+	for (n = 0; n < ARRAY_SIZE(fd) && ret != -ENOSPC; n++) {
+		fd[n] = trn_open(0);
+		ASSERT_LE(0, fd[n]);
+		do
+			ret = trn_queue_create(fd[n], TRAINIUM_STACK_ANY, 1, &queue);
+		while (!ret);
+	}
+	ASSERT_EQ(-ENOSPC, ret);
+	ASSERT_EQ(0, trn_faultf(self->bdf, "engine-stuck=%u.%u:none", self->place.engine,
+				self->place.pair));
+	EXPECT_EQ(-EIO, trn_run_for(self->fd, self->queue, &op, 1,
+				    self->timeout + 2 * TRN_PATIENCE));
+	EXPECT_TRUE(told_of(self, TRAINIUM_RESET_DEVICE, 0));
+	EXPECT_TRUE(out_of_service(self));
+	for (i = 0; i < 5; i++) {
+		EXPECT_EQ(-EIO, trn_run(self->fd, self->queue, &op, 1));
+		EXPECT_EQ(0, trn_run(self->core.fd, self->core.queue, NULL, 0));
+	}
+	EXPECT_EQ(resets + 1, reset_count(self->fd));
+	while (n--)
+		close(fd[n]);
+	trn_no_faults(self->bdf);
+	ASSERT_EQ(0, reset_device(self));
+	EXPECT_EQ(0, trn_run(self->fd, self->queue, &op, 1));
+}
+
 /* D17: an abort on descriptor k of n; the first rung is enough. */
 TEST_F_TIMEOUT(ladder, abort, 60)
 {

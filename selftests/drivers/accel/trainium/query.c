@@ -145,8 +145,10 @@ TEST_F(query, engine)
 		ASSERT_LT(e.stack, d->num_stacks);
 		EXPECT_GE(d->queues_per_engine, e.rings_free);
 		EXPECT_EQ(0, e.flags & ~(TRAINIUM_ENGINE_HOST_ACCESS |
-					 TRAINIUM_ENGINE_ABORTED));
-		EXPECT_EQ(0, e.flags & TRAINIUM_ENGINE_ABORTED);
+					 TRAINIUM_ENGINE_ABORTED |
+					 TRAINIUM_ENGINE_OUT_OF_SERVICE));
+		EXPECT_EQ(0, e.flags & (TRAINIUM_ENGINE_ABORTED |
+					TRAINIUM_ENGINE_OUT_OF_SERVICE));
 		if (e.core == ~0u) {
 			host++;
 			EXPECT_NE(0, e.flags & TRAINIUM_ENGINE_HOST_ACCESS);
