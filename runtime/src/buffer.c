@@ -123,6 +123,14 @@ static int create_failed(struct neuron_device *device, int error,
 				" cannot be pinned: not all of it is %s memory",
 				device->label, (uint64_t)request->size, (uint64_t)request->userptr,
 				request->flags & TRAINIUM_BO_F_READ_ONLY ? "readable" : "writable");
+	case -EDQUOT:
+		return nrn_fail(error,
+				"%s: no buffer of %" PRIu64 " bytes: an open device may have %u buffers, %"
+				PRIu64 " bytes of HBM, %" PRIu64
+				" of host memory (0: any), a cgroup less",
+				device->label, (uint64_t)request->size, device->limits.max_buffers,
+				(uint64_t)device->limits.max_hbm,
+				(uint64_t)device->limits.max_pinned);
 	default:
 		break;
 	}

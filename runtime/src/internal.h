@@ -102,6 +102,8 @@ struct neuron_queue {
 	struct nrn_completion *completion;
 	/** @told: failed jobs that callers of run and drain have been told of */
 	atomic_uint_least64_t told;
+	/** @list_descs: of a list: descriptors of the hardware that it takes */
+	uint32_t list_descs;
 };
 
 struct neuron_fence {

@@ -90,6 +90,11 @@ int neuron_list_post(struct neuron_list *list, uint64_t *seqno)
 	return 0;
 }
 
+uint32_t neuron_list_get_descs(const struct neuron_list *list)
+{
+	return list ? list->queue.list_descs : 0;
+}
+
 void neuron_list_destroy(struct neuron_list *list)
 {
 	if (list)

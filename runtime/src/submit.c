@@ -732,5 +732,6 @@ int nrn_list_make(struct neuron_queue *queue, uint32_t stack, const struct neuro
 	if (ret)
 		return list_failed(queue->device, ret);
 	queue->id = request.list;
+	queue->list_descs = request.descs;
 	return 0;
 }

@@ -119,6 +119,10 @@ static void test_out_of_memory(void **state)
 	mock.fail_error = -ENOMEM;
 	assert_int_equal(neuron_buffer_create(device, NEURON_HOST, 4096, NULL, &b), -ENOMEM);
 	assert_sentence("ENOMEM");
+	mock.fail_count = 1;
+	mock.fail_error = -EDQUOT;
+	assert_int_equal(neuron_buffer_create(device, NEURON_HBM, 4096, NULL, &b), -EDQUOT);
+	assert_sentence("an open device may have 64 buffers, 67108864 bytes of HBM, 4294967296");
 }
 
 static void test_userptr(void **state)

@@ -335,6 +335,7 @@ static void test_list(void **state)
 	(void)state;
 	ops[1].flags = NEURON_OP_BARRIER;
 	assert_int_equal(neuron_list_create(device, 1, ops, 3, &list), 0);
+	assert_int_equal(neuron_list_get_descs(list), 3);
 	memset(ops, 0, sizeof(ops));
 	assert_int_equal(mock.jobs, 0);
 	for (i = 0; i < 5; i++)

@@ -76,6 +76,17 @@ NEURON_API int neuron_list_post(struct neuron_list *list, uint64_t *seqno);
 NEURON_API struct neuron_queue *neuron_list_get_queue(struct neuron_list *list);
 
 /**
+ * neuron_list_get_descs() - how long a list is for the hardware
+ * @list: list, or NULL
+ *
+ * Since 0.5.
+ *
+ * Return: descriptors that it takes, against max_list_descs of struct
+ * neuron_limits; 0 without a list.
+ */
+NEURON_API uint32_t neuron_list_get_descs(const struct neuron_list *list);
+
+/**
  * neuron_list_destroy() - give a list back
  * @list: list, or NULL
  *
