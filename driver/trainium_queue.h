@@ -41,7 +41,7 @@
 #define TRN_NUM_PATTERNS	4u
 
 /* Limits of a file and of a submit */
-#define TRN_MAX_QUEUES		64u
+#define TRN_MAX_QUEUES		192u
 #define TRN_MAX_IDS		(3 * TRN_MAX_QUEUES)	/* for lists, and for user queues */
 #define TRN_MAX_FILE_RINGS	256u
 #define TRN_MAX_OPS		65536u

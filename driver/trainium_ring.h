@@ -206,6 +206,17 @@ static inline void trn_ring_copy(struct trn_ring *ring, u64 dst, u64 src,
 }
 
 /**
+ * trn_ring_order - let what was written last be written after all before it
+ * @ring: the ring
+ *
+ * What follows does not wait for it, other than behind TRN_RING_DMB.
+ */
+static inline void trn_ring_order(struct trn_ring *ring)
+{
+	ring->s2m[(ring->head - 1) & ring->mask].ctrl |= cpu_to_le64(TRN_S2M_STRONG_ORDER);
+}
+
+/**
  * trn_ring_operand - put a word beside the next descriptor
  * @ring: a ring with space for it
  * @value: the word, which the descriptor reads

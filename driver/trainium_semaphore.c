@@ -47,7 +47,9 @@ int trn_semaphore_check(const struct trn_queue *q, struct trn_job_op *op,
 	if (wait && (!q->user || !trn_bo_can_wait(op->dst)))
 		return -EINVAL;
 	op->pattern = in->pattern;
-	op->flags |= TRAINIUM_OP_F_BARRIER;
+	/* The device keeps what a ring writes in order. */
+	if (wait || q->num_rings > 1)
+		op->flags |= TRAINIUM_OP_F_BARRIER;
 	return 0;
 }
 
@@ -70,11 +72,13 @@ bool trn_emit_semaphore(struct trn_emit *e, const struct trn_job_op *op, u64 *do
 		  TRN_META_OP_TYPE_SEMAPHORE << TRN_META_OP_TYPE_SHIFT |
 		  trn_semaphore_op(op) << TRN_META_OP_SHIFT;
 	trn_emit_desc(e, dst.axi, trn_ring_operand(e->ring, op->pattern), sizeof(u64),
-		      TRN_RING_DMB);
+		      op->type == TRAINIUM_OP_WAIT ? TRN_RING_DMB : 0);
 	e->meta = TRN_META_COPY;
-	/* What follows in the queue starts after a wait. */
+	/* What follows in the queue starts after a wait, and need not after a signal. */
 	if (op->type == TRAINIUM_OP_WAIT)
 		e->flags = TRN_RING_DMB;
+	else
+		trn_ring_order(e->ring);
 	*done = sizeof(u64);
 	return true;
 }
