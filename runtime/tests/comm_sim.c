@@ -109,9 +109,9 @@ static const char *move(struct sim *s, uint32_t rank, const struct nrn_step *ste
 		}
 		return NULL;
 	}
-	if (step->dst_rank != rank)
-		return "combines into another rank";
-	dst = place(s, rank, step->dst_space, step->dst_off + at);
+	if (step->type == NRN_STEP_REDUCE && step->dst_rank != rank)
+		return "combines what all hold into another rank";
+	dst = place(s, step->dst_rank, step->dst_space, step->dst_off + at);
 	if (((uintptr_t)dst | (uintptr_t)src | size) % NRN_COMBINE_ALIGN)
 		return "combines at a place that is not aligned";
 	if (step->type == NRN_STEP_REDUCE)
@@ -163,6 +163,12 @@ static int go_on(struct sim *s, struct cursor *c, const struct nrn_list *list,
 		return 0;
 	i = sim_random(s, c->in_window);
 	step = &list->step[c->window[i]];
+	if (step->type == NRN_STEP_STAMP) {
+		if (i)
+			return 0;
+		leave(c, i);
+		return 1;
+	}
 	if (step->type == NRN_STEP_SIGNAL) {
 		uint32_t rank;
 

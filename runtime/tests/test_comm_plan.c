@@ -324,6 +324,8 @@ static void try(struct sim *s)
 	uint32_t i;
 
 	s->plan = plan;
+	c->timed = sim_random(s, 4) == 0;
+	c->group = sim_random(s, 2);
 	s->num_sems = nrn_sem_index(c->num_ranks, c->channels, 0, 0);
 	s->sem = calloc(s->num_sems * c->num_ranks, sizeof(*s->sem));
 	for (i = 0; i < c->num_ranks; i++)

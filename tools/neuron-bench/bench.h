@@ -75,6 +75,9 @@ void bench_batch(struct bench *bench, const struct row *row, struct result *resu
 /* probe.c */
 void bench_probe(struct bench *bench, const struct row *row, struct result *result);
 
+/* A simulated machine of many chips takes its time. */
+#define COLL_TIMEOUT_NS (600ll * 1000 * 1000 * 1000)
+
 /* coll.c: neuron-bench coll; returns the exit status */
 int bench_coll(int argc, char **argv);
 

@@ -89,7 +89,7 @@ static void print_help(void)
 	       "      --min SIZE       bytes of the whole data to begin with (default: 4K)\n"
 	       "      --max SIZE       to end with, doubling (default: 1M)\n"
 	       "      --ranks N        chips, from the first (default: all)\n"
-	       "      --channels N     DMA engines side by side at most (default: 4)\n"
+	       "      --channels N     DMA engines side by side at most (default: 32)\n"
 	       "      --rounds N       measured ones of each size (default: 5)\n"
 	       "      --check          compare the results with what they should be\n"
 	       "      --explain        say what each algorithm is expected to take\n"
@@ -260,8 +260,11 @@ static struct neuron_buffer *make_buffer(uint32_t rank, uint64_t alignment)
 
 static void open_all(void)
 {
-	struct neuron_comm_options options = { .size = sizeof(options),
-					       .channels = coll.channels };
+	struct neuron_comm_options options = {
+		.size = sizeof(options),
+		.channels = coll.channels,
+		.timeout_ns = COLL_TIMEOUT_NS,
+	};
 	struct neuron_device_entry *entries;
 	struct neuron_fabric_info fabric = { .size = sizeof(fabric) };
 	unsigned int count;
@@ -361,10 +364,11 @@ static bool takes_part(uint32_t rank)
 	return coll.op->op != NEURON_COMM_SEND_RECV || (rank | 1) < coll.ranks;
 }
 
-/* All ranks once; when each has ended, in modelled time, or 0 */
-static void run_once(struct line *line, uint64_t *stamp)
+/* All ranks once. Returns modelled ns until the last one has ended, or 0. */
+static int64_t run_once(struct line *line)
 {
 	struct neuron_request *request[MAX_RANKS];
+	uint64_t time, most = 0;
 	uint32_t i;
 
 	neuron_comm_group_start();
@@ -378,11 +382,12 @@ static void run_once(struct line *line, uint64_t *stamp)
 			continue;
 		if (neuron_request_wait(request[i], NEURON_WAIT_FOREVER))
 			tool_die_neuron(coll.op->name);
-		if (neuron_request_get_time(request[i], &stamp[i]))
-			stamp[i] = 0;
+		if (!neuron_request_get_time(request[i], &time) && time > most)
+			most = time;
 		line->algorithm = neuron_request_get_algorithm(request[i]);
 		neuron_request_destroy(request[i]);
 	}
+	return (int64_t)most;
 }
 
 /* Small numbers, so that sums of many are exact in every type but the smallest */
@@ -577,39 +582,33 @@ static int64_t count_errors(const struct line *line, unsigned char *data)
 
 static void measure(struct line *line)
 {
-	uint64_t before[MAX_RANKS] = { 0 }, after[MAX_RANKS] = { 0 };
 	struct neuron_comm_info info = { .size = sizeof(info) };
 	int64_t *host = calloc(coll.rounds, sizeof(*host));
 	int64_t *model = calloc(coll.rounds, sizeof(*model));
 	unsigned char *data = malloc(line->size + 8);
-	uint32_t round, i;
+	uint32_t round;
 
 	if (!host || !model || !data)
 		tool_die(TOOL_FAILED, "out of memory");
 	line->errors = -1;
 	if (coll.check)
 		fill_sources(line, data);
-	/* The first one makes the lists, and brings the engines' clocks together. */
-	run_once(line, before);
+	/* The first one makes the lists. */
+	run_once(line);
 	neuron_comm_get_info(coll.comm[0], &info);
 	line->doorbells = info.doorbells;
 	for (round = 0; round < coll.rounds; round++) {
 		tool_progress(coll.op->name, round, coll.rounds);
 		host[round] = tool_now();
-		run_once(line, after);
+		model[round] = run_once(line);
 		host[round] = tool_now() - host[round];
-		for (i = 0; i < coll.ranks; i++) {
-			if (before[i] && (int64_t)(after[i] - before[i]) > model[round])
-				model[round] = (int64_t)(after[i] - before[i]);
-			before[i] = after[i];
-		}
 	}
+	neuron_comm_get_info(coll.comm[0], &info);
+	line->doorbells = (info.doorbells - line->doorbells) / coll.rounds;
 	spread_of(&line->host, host, coll.rounds);
 	spread_scale(&line->host, 0.001);
 	spread_of(&line->model, model, coll.rounds);
 	spread_scale(&line->model, 0.001);
-	neuron_comm_get_info(coll.comm[0], &info);
-	line->doorbells = (info.doorbells - line->doorbells) / coll.rounds;
 	if (coll.check)
 		line->errors = count_errors(line, data);
 	free(data);

@@ -87,11 +87,11 @@ struct neuron_comm_options {
 	uint32_t size;
 	/** @flags: NEURON_COMM_ORDERED */
 	uint32_t flags;
-	/** @channels: DMA engines at work side by side at most, 1 to 32; 0: 4 */
+	/** @channels: DMA engines at work side by side at most, 1 to 32; 0: 32 */
 	uint32_t channels;
 	/** @reserved: 0 */
 	uint32_t reserved;
-	/** @scratch: bytes of HBM for data under way, on each rank; 0: 4 MiB */
+	/** @scratch: bytes of HBM for data under way, on each rank; 0: 32 MiB */
 	uint64_t scratch;
 	/** @timeout_ns: after which a collective, or a call that meets others, fails; 0: 30 s */
 	int64_t timeout_ns;
@@ -225,7 +225,10 @@ NEURON_API int neuron_comm_get_info(struct neuron_comm *comm, struct neuron_comm
  */
 NEURON_API int neuron_comm_register(struct neuron_comm *comm, struct neuron_buffer *buffer);
 
-/** Note the modelled time of the end: neuron_request_get_time() */
+/**
+ * All begin at the same modelled time, and note when they end:
+ * neuron_request_get_time(). All ranks give it, or none.
+ */
 #define NEURON_COMM_TIMED	(1u << 0)
 
 /**
@@ -448,12 +451,9 @@ NEURON_API int neuron_request_wait(struct neuron_request *request, int64_t timeo
 NEURON_API int neuron_request_test(struct neuron_request *request);
 
 /**
- * neuron_request_get_time() - modelled time of the end
+ * neuron_request_get_time() - modelled time that it has taken
  * @request: request that has ended, of a call with NEURON_COMM_TIMED
- * @time_ns: out: time of the DMA engine of this rank's first channel
- *
- * The difference to that of an earlier call with the same arguments is the
- * modelled time from end to end, if there was nothing else in between.
+ * @time_ns: out: from when all ranks began until all channels of this one ended
  *
  * Return: 0; -EINVAL it has not ended; -EOPNOTSUPP it has no time: it was not
  * asked for, the device has no timestamps, or this rank had nothing to do.

@@ -79,8 +79,9 @@ static void add_data(struct nrn_builder *b, const struct nrn_step *data)
 	for (i = 0; i < n; i++)
 		if (conflict(b, &use[i]))
 			step->barrier = 1;
-	if (b->num_pending + n > NRN_PENDING)
+	if (b->num_pending + n > NRN_PENDING || b->waited)
 		step->barrier = 1;
+	b->waited = false;
 	if (step->barrier)
 		b->num_pending = 0;
 	for (i = 0; i < n; i++)
@@ -101,17 +102,31 @@ void nrn_copy(struct nrn_builder *b, uint32_t dst_rank, enum nrn_space dst_space
 	});
 }
 
-void nrn_add_slots(struct nrn_builder *b, uint64_t dst, uint64_t src, uint64_t size)
+void nrn_accumulate(struct nrn_builder *b, uint32_t dst_rank, enum nrn_space dst_space,
+		    uint64_t dst, enum nrn_space src_space, uint64_t src, uint64_t size)
 {
 	add_data(b, &(struct nrn_step){
 		.type = NRN_STEP_ACCUMULATE,
-		.dst_rank = (uint16_t)b->rank,
-		.dst_space = NRN_SCRATCH,
+		.dst_rank = (uint16_t)dst_rank,
+		.dst_space = dst_space,
 		.dst_off = dst,
-		.src_space = NRN_SCRATCH,
+		.src_space = src_space,
 		.src_off = src,
 		.size = nrn_pad(size),
 	});
+}
+
+void nrn_add_slots(struct nrn_builder *b, uint64_t dst, uint64_t src, uint64_t size)
+{
+	nrn_accumulate(b, b->rank, NRN_SCRATCH, dst, NRN_SCRATCH, src, size);
+}
+
+uint64_t nrn_stage(struct nrn_builder *b, enum nrn_space space, uint64_t src, uint64_t size)
+{
+	uint64_t pad = nrn_slot(b, b->num_slots / NRN_SLOT_DEPTH, b->next_pad++);
+
+	nrn_copy(b, b->rank, NRN_SCRATCH, pad, space, src, size);
+	return pad;
 }
 
 void nrn_add_to_slot(struct nrn_builder *b, uint64_t slot, enum nrn_space space, uint64_t src,
@@ -121,31 +136,19 @@ void nrn_add_to_slot(struct nrn_builder *b, uint64_t slot, enum nrn_space space,
 	uint64_t body = aligned ? size & ~(uint64_t)(NRN_COMBINE_ALIGN - 1) : 0;
 	uint64_t pad;
 
-	add_data(b, &(struct nrn_step){
-		.type = NRN_STEP_ACCUMULATE,
-		.dst_rank = (uint16_t)b->rank,
-		.dst_space = NRN_SCRATCH,
-		.dst_off = slot,
-		.src_space = space,
-		.src_off = src,
-		.size = body,
-	});
+	nrn_accumulate(b, b->rank, NRN_SCRATCH, slot, space, src, body);
 	if (body == size)
 		return;
 	/* The rest by way of a slot of its own */
-	pad = nrn_slot(b, b->num_slots / NRN_SLOT_DEPTH, b->next_pad++);
-	nrn_copy(b, b->rank, NRN_SCRATCH, pad, space, src + body, size - body);
+	pad = nrn_stage(b, space, src + body, size - body);
 	nrn_add_slots(b, slot + body, pad, size - body);
 }
 
-void nrn_reduce_from_all(struct nrn_builder *b, uint64_t slot, uint32_t dst_rank, uint64_t dst,
-			 uint64_t src, uint64_t size)
+uint64_t nrn_reduce_to_slot(struct nrn_builder *b, uint64_t slot, uint64_t src, uint64_t size)
 {
 	/* Reads begin and end at multiples, of the buffer and not of the range. */
 	uint64_t head = (b->c->phase[NRN_SRC] + src) % NRN_COMBINE_ALIGN;
 
-	if (!size)
-		return;
 	add_data(b, &(struct nrn_step){
 		.type = NRN_STEP_REDUCE,
 		.dst_rank = (uint16_t)b->rank,
@@ -155,19 +158,53 @@ void nrn_reduce_from_all(struct nrn_builder *b, uint64_t slot, uint32_t dst_rank
 		.src_off = src - head,
 		.size = nrn_pad(head + size),
 	});
-	nrn_copy(b, dst_rank, NRN_DST, dst, NRN_SCRATCH, slot + head, size);
+	return slot + head;
+}
+
+void nrn_reduce_from_all(struct nrn_builder *b, uint64_t slot, uint32_t dst_rank, uint64_t dst,
+			 uint64_t src, uint64_t size)
+{
+	if (size)
+		nrn_copy(b, dst_rank, NRN_DST, dst, NRN_SCRATCH,
+			 nrn_reduce_to_slot(b, slot, src, size), size);
 }
 
 void nrn_signal(struct nrn_builder *b, uint32_t to, enum nrn_sem kind)
 {
-	bool shared = kind == NRN_SEM_ENTRY || kind == NRN_SEM_DONE;
+	nrn_signal_many(b, to, kind, 1);
+}
+
+static void add_signal(struct nrn_builder *b, uint32_t to, uint64_t index, uint32_t value)
+{
 	struct nrn_step *step = new_step(b, NRN_STEP_SIGNAL);
 
 	if (!step)
 		return;
 	step->dst_rank = (uint16_t)to;
-	step->dst_off = nrn_sem_index(b->c->num_ranks, b->channel, kind, shared ? 0 : b->rank);
-	step->value = 1;
+	step->dst_off = index;
+	step->value = (uint16_t)value;
+	b->waited = false;
+}
+
+void nrn_signal_many(struct nrn_builder *b, uint32_t to, enum nrn_sem kind, uint32_t value)
+{
+	bool shared = kind == NRN_SEM_ENTRY || kind == NRN_SEM_DONE;
+
+	add_signal(b, to, nrn_sem_index(b->c->num_ranks, b->channel, kind, shared ? 0 : b->rank),
+		   value);
+}
+
+void nrn_signal_at(struct nrn_builder *b, uint32_t to, uint64_t index)
+{
+	add_signal(b, to, index, 1);
+}
+
+void nrn_stamp(struct nrn_builder *b, enum nrn_stamp which)
+{
+	struct nrn_step *step = new_step(b, NRN_STEP_STAMP);
+
+	if (step)
+		step->dst_off = which;
 }
 
 void nrn_wait(struct nrn_builder *b, enum nrn_sem kind, uint32_t index, uint32_t value)
@@ -179,6 +216,7 @@ void nrn_wait(struct nrn_builder *b, enum nrn_sem kind, uint32_t index, uint32_t
 	step->dst_rank = (uint16_t)b->rank;
 	step->dst_off = nrn_sem_index(b->c->num_ranks, b->channel, kind, index);
 	step->value = (uint16_t)value;
+	b->waited = true;
 }
 
 /* Nobody goes on before all have come here. */
@@ -203,8 +241,18 @@ void nrn_set_slots(struct nrn_builder *b, uint32_t senders)
 	b->slot = room & ~63ull;
 }
 
+uint64_t nrn_room(const struct nrn_builder *b)
+{
+	return b->c->scratch & ~63ull;
+}
+
+uint64_t nrn_channel_scratch(const struct nrn_builder *b, uint32_t channel)
+{
+	return nrn_room(b) * channel;
+}
+
 uint64_t nrn_slot(const struct nrn_builder *b, uint32_t sender, uint64_t message)
 {
-	return (b->c->scratch & ~63ull) * b->channel +
+	return nrn_channel_scratch(b, b->channel) +
 	       ((uint64_t)sender * NRN_SLOT_DEPTH + message % NRN_SLOT_DEPTH) * b->slot;
 }

@@ -19,7 +19,7 @@ static int find_window(struct neuron_comm *comm, const struct neuron_buffer *buf
 
 	if (!buffer)
 		return nrn_fail(-EINVAL, "rank %u: no %s (NULL)", comm->rank, what);
-	for (i = 1; i < comm->num_windows; i++) {
+	for (i = NRN_OWN_WINDOWS; i < comm->num_windows; i++) {
 		if (comm->window[i].own == buffer) {
 			if (comm->clique->window[i].present < comm->clique->num_ranks)
 				return nrn_fail(-EAGAIN,

@@ -148,7 +148,7 @@ static const char *group_refuses(struct neuron_comm *comm, const struct nrn_call
 		return NULL;
 	if (!comm->group)
 		return "the fabric has no group for these ranks";
-	if (!clique->window[0].bound ||
+	if (!clique->window[0].bound || !clique->window[1].bound ||
 	    (call->dst_window && !clique->window[call->dst_window].bound) ||
 	    (reduces && call->src_window && !clique->window[call->src_window].bound))
 		return "a buffer is not aligned to, or not a multiple of, the group's granule";
@@ -185,9 +185,14 @@ static void set_shape(const struct neuron_comm *comm, struct nrn_call *call, uin
 			channels = by_size ? (uint32_t)by_size : 1;
 	}
 	call->c.channels = channels;
-	call->c.scratch = clique->options.scratch / channels;
+	/* Half of the channels, or the only one, in each half */
+	call->c.scratch = clique->options.scratch / NRN_OWN_WINDOWS /
+			  nrn_scratch_index(channels + NRN_OWN_WINDOWS - 1);
 	call->c.server = clique->server;
 	call->c.order = clique->order;
+	call->c.timed = call->flags & NEURON_COMM_TIMED &&
+			comm->device->features & TRAINIUM_FEATURE_TIMESTAMP;
+	call->c.group = comm->group && clique->window[0].bound;
 }
 
 /* Sets the cheapest that does it; false when there is none. */

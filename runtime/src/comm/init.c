@@ -18,8 +18,8 @@
 #define OPTIONS_MIN	NRN_SIZE_UPTO(struct neuron_comm_options, timeout_ns)
 #define INFO_MIN	NRN_SIZE_UPTO(struct neuron_comm_info, doorbells)
 
-#define DEFAULT_CHANNELS 4u
-#define DEFAULT_SCRATCH (4ull << 20)
+#define DEFAULT_CHANNELS 32u
+#define DEFAULT_SCRATCH (32ull << 20)
 #define MAX_SCRATCH (1ull << 30)
 #define DEFAULT_TIMEOUT 30000000000ll
 
@@ -248,8 +248,9 @@ static void take_reach(struct nrn_clique *clique, const struct nrn_reach *reach)
 		clique->latency_ns = reach->latency_ns;
 }
 
-/* Round 3: semaphores, then scratch */
-static int make_scratch(struct neuron_comm *comm, struct nrn_window_info *info, int *fd)
+/* Round 3: semaphores, then scratch; round 4: the other half of the scratch */
+static int make_scratch(struct neuron_comm *comm, uint32_t number, struct nrn_window_info *info,
+			int *fd)
 {
 	struct neuron_fabric_info fabric = { .size = sizeof(fabric) };
 	const struct neuron_comm_options *o = &comm->clique->options;
@@ -267,10 +268,14 @@ static int make_scratch(struct neuron_comm *comm, struct nrn_window_info *info, 
 		return ret;
 	granule = fabric.group_granule ? fabric.group_granule : 4096;
 	options.alignment = granule;
-	comm->scratch_at = nrn_sem_index(comm->clique->num_ranks, o->channels, 0, 0) *
-			   sizeof(int64_t);
-	comm->scratch_at = (comm->scratch_at + 4095) & ~4095ull;
-	size = (comm->scratch_at + o->scratch + granule - 1) & ~(granule - 1);
+	size = o->scratch / NRN_OWN_WINDOWS;
+	if (!number) {
+		comm->scratch_at = nrn_sem_index(comm->clique->num_ranks, o->channels, 0, 0) *
+				   sizeof(int64_t);
+		comm->scratch_at = (comm->scratch_at + 4095) & ~4095ull;
+		size += comm->scratch_at;
+	}
+	size = (size + granule - 1) & ~(granule - 1);
 	ret = neuron_buffer_create(comm->device, NEURON_HBM, size, &options, &buffer);
 	if (ret)
 		return ret;
@@ -298,8 +303,9 @@ static struct neuron_comm *new_comm(struct nrn_clique *clique, struct neuron_dev
 	comm->eventfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (comm->eventfd < 0) {
 		nrn_fail(-EMFILE, "%s: no eventfd for rank %u", device->label, rank);
-	} else if (!neuron_buffer_create(device, NEURON_HOST, 2 * NRN_MAX_LISTS * sizeof(uint64_t),
-					 NULL, &comm->word_buffer) &&
+	} else if (!neuron_buffer_create(device, NEURON_HOST,
+					 (1 + NRN_NUM_STAMPS) * NRN_MAX_LISTS *
+					 sizeof(uint64_t), NULL, &comm->word_buffer) &&
 		   !neuron_buffer_map(comm->word_buffer, &words)) {
 		comm->words = words;
 		comm->next = nrn_comms;
@@ -377,7 +383,7 @@ static int meet_here(struct neuron_comm **comms, uint32_t count)
 	struct nrn_clique *clique = comms[0]->clique;
 	struct nrn_window_info info;
 	struct nrn_reach reach;
-	uint32_t i;
+	uint32_t i, w;
 	int ret, fd;
 
 	for (i = 0; i < count; i++) {
@@ -390,10 +396,12 @@ static int meet_here(struct neuron_comm **comms, uint32_t count)
 		ret = join(comms[i], &reach);
 		take_reach(clique, &reach);
 	}
-	for (i = 0; !ret && i < count; i++) {
-		ret = make_scratch(comms[i], &info, &fd);
-		if (!ret)
-			nrn_window_shared(clique, 0, i, &info, fd);
+	for (w = 0; w < NRN_OWN_WINDOWS; w++) {
+		for (i = 0; !ret && i < count; i++) {
+			ret = make_scratch(comms[i], w, &info, &fd);
+			if (!ret)
+				nrn_window_shared(clique, w, i, &info, fd);
+		}
 	}
 	return ret;
 }
@@ -500,9 +508,12 @@ static int meet_others(struct neuron_comm *comm, const char *root)
 		neuron_group_destroy(comm->group);
 		comm->group = NULL;
 	}
-	if (!ret)
-		ret = make_scratch(comm, &window, &fd);
-	return ret ? ret : share_window(comm, 0, &window, fd);
+	for (i = 0; !ret && i < NRN_OWN_WINDOWS; i++) {
+		ret = make_scratch(comm, i, &window, &fd);
+		if (!ret)
+			ret = share_window(comm, i, &window, fd);
+	}
+	return ret;
 }
 
 int neuron_comm_init(struct neuron_device *device, const char *root, uint32_t count, uint32_t rank,

@@ -10,11 +10,15 @@
 #include "dtype.h"
 #include "plan.h"
 
-/* Buffers of a rank; the first one is the library's: semaphores and scratch */
-#define NRN_MAX_WINDOWS 16u
-/* Collectives whose lists are kept; and their lists in all, of 64 that a file may have */
+/*
+ * Buffers of a rank. The first ones are the library's: semaphores and scratch of
+ * half of the channels, scratch of the others, in another stack if there is one.
+ */
+#define NRN_MAX_WINDOWS 17u
+#define NRN_OWN_WINDOWS 2u
+/* Collectives whose lists are kept; and their lists in all, of 192 that a file may have */
 #define NRN_MAX_PREPARED 16u
-#define NRN_MAX_LISTS 48u
+#define NRN_MAX_LISTS 160u
 
 /* What a rank tells the others at first */
 struct nrn_rank_info {
@@ -84,9 +88,8 @@ struct nrn_prepared {
 	uint64_t used;			/* when */
 	uint32_t running;		/* requests */
 	uint32_t num_lists;
-	/** @stamp: list that writes the time; of which there is none otherwise */
-	uint32_t stamp;
-	bool stamped;
+	/** @stamp: words of the times, if it is timed */
+	uint32_t stamp[NRN_NUM_STAMPS];
 	struct {
 		uint32_t id;
 		uint32_t word;
@@ -114,7 +117,8 @@ struct neuron_request {
 	uint64_t *target;		/* by list */
 	bool started, ended, held;
 	int64_t deadline;
-	uint64_t time;			/* 0: none */
+	/** @begin, @end: modelled; 0: none */
+	uint64_t begin, end;
 	int error;
 	char sentence[256];
 };
@@ -127,8 +131,9 @@ struct neuron_comm {
 	struct neuron_group *group;
 	uint32_t num_windows;
 	struct nrn_window window[NRN_MAX_WINDOWS];
+	/** @scratch_at: where scratch begins in the first window; in others at 0 */
 	uint64_t scratch_at;
-	/** @words: what lists have completed; then, when those that tell have ended */
+	/** @words: what lists have completed; then NRN_NUM_STAMPS times for each list */
 	struct neuron_buffer *word_buffer;
 	atomic_uint_least64_t *words;
 	uint8_t word_used[NRN_MAX_LISTS];

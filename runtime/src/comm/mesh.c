@@ -175,20 +175,31 @@ static uint64_t received_before(const struct nrn_collective *c, uint32_t from, u
 	return at;
 }
 
+/*
+ * The @i-th partner: in each turn everybody has another one. Channels begin with
+ * different ones. In a torus of 2^k, by exclusive or, those of a turn share no
+ * link, and turns of different channels use different dimensions.
+ */
+static uint32_t partner(const struct nrn_builder *b, uint32_t i)
+{
+	uint32_t n = b->c->num_ranks, first = b->channel * (n - 1) / b->c->channels;
+	uint32_t far = 1 + (i - 1 + first) % (n - 1);
+
+	return n & (n - 1) ? (b->rank + far) % n : b->rank ^ far;
+}
+
 void nrn_mesh_all_to_all(struct nrn_builder *b)
 {
 	const struct nrn_collective *c = b->c;
 	uint64_t begin, end, src, dst, size;
-	struct nrn_team t;
-	uint32_t i, peer;
+	uint32_t n = c->num_ranks, i, peer;
 
-	whole_team(b, &t);
-	for (i = 1; i < t.size; i++)
-		if (c->sizes[(uint64_t)turn(&t, i) * t.size + b->rank])
-			nrn_signal(b, turn(&t, i), NRN_SEM_READY);
-	for (i = 0; i < t.size; i++) {
-		peer = turn(&t, i);
-		size = c->sizes[(uint64_t)b->rank * t.size + peer];
+	for (i = 1; i < n; i++)
+		if (c->sizes[(uint64_t)partner(b, i) * n + b->rank])
+			nrn_signal(b, partner(b, i), NRN_SEM_READY);
+	for (i = 0; i < n; i++) {
+		peer = i ? partner(b, i) : b->rank;
+		size = c->sizes[(uint64_t)b->rank * n + peer];
 		if (!size)
 			continue;
 		begin = nrn_cut(size, c->channels, b->channel);
@@ -201,9 +212,9 @@ void nrn_mesh_all_to_all(struct nrn_builder *b)
 		if (i)
 			nrn_signal(b, peer, NRN_SEM_DATA);
 	}
-	for (i = 1; i < t.size; i++) {
-		peer = turn(&t, t.size - i);
-		if (c->sizes[(uint64_t)peer * t.size + b->rank])
+	for (i = 1; i < n; i++) {
+		peer = partner(b, i);
+		if (c->sizes[(uint64_t)peer * n + b->rank])
 			nrn_wait(b, NRN_SEM_DATA, peer, 1);
 	}
 }

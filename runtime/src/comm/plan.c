@@ -36,7 +36,9 @@ static uint32_t senders(const struct nrn_collective *c)
 	case NEURON_COMM_HALVING:
 		return log2_of(c->num_ranks) + 1;
 	case NEURON_COMM_HIERARCHICAL:
-		return c->server + 1;
+		return c->server + NRN_RING_SENDERS;
+	case NEURON_COMM_RING:
+		return NRN_RING_SENDERS;
 	default:
 		return 1;
 	}
@@ -48,6 +50,13 @@ static bool one_step(const struct nrn_collective *c)
 	       (c->algorithm == NEURON_COMM_MULTICAST && c->op == NEURON_COMM_ALL_REDUCE &&
 		nrn_plan_one_step_scratch(c->num_ranks, nrn_cut(c->sizes[0], c->channels, 1)) <=
 			c->scratch);
+}
+
+/* Two channels together have a part of the data. */
+static bool in_pairs(const struct nrn_collective *c)
+{
+	return c->op == NEURON_COMM_ALL_REDUCE && c->algorithm == NEURON_COMM_IN_NETWORK &&
+	       c->channels > 1;
 }
 
 static uint32_t allowed(uint32_t op)
@@ -173,8 +182,7 @@ static void hierarchical_all_reduce(struct nrn_builder *b, const struct nrn_bloc
 	own = block[local.me];
 	own.src = own.dst;
 	cut_blocks(&own, across.size, part);
-	nrn_ring_reduce_scatter(b, &across, part, NRN_DST, local.size);
-	nrn_ring_all_gather(b, &across, part);
+	nrn_ring_all_reduce(b, &across, part, NRN_DST, local.size);
 	nrn_mesh_all_gather(b, &local, block);
 }
 
@@ -206,8 +214,7 @@ static void all_reduce(struct nrn_builder *b, const struct nrn_block *all)
 	switch (b->c->algorithm) {
 	case NEURON_COMM_RING:
 		ring_of(b, &t);
-		nrn_ring_reduce_scatter(b, &t, block, NRN_SRC, 0);
-		nrn_ring_all_gather(b, &t, block);
+		nrn_ring_all_reduce(b, &t, block, NRN_SRC, 0);
 		break;
 	case NEURON_COMM_HALVING:
 		nrn_halving_all_reduce(b, &t, block);
@@ -224,7 +231,10 @@ static void all_reduce(struct nrn_builder *b, const struct nrn_block *all)
 		nrn_group_all_gather(b, &block[t.me], NRN_DST);
 		break;
 	default:
-		nrn_group_all_reduce(b, &block[t.me]);
+		if (in_pairs(b->c))
+			nrn_group_all_reduce_paired(b, &block[t.me]);
+		else
+			nrn_group_all_reduce(b, &block[t.me]);
 	}
 }
 
@@ -263,7 +273,7 @@ static void reduce_scatter(struct nrn_builder *b, const struct nrn_block *block)
 	if (b->c->algorithm == NEURON_COMM_RING) {
 		ring_of(b, &t);
 		ring_blocks(&t, block, ordered);
-		nrn_ring_reduce_scatter(b, &t, ordered, NRN_SRC, 0);
+		nrn_ring_reduce_scatter(b, &t, ordered, 0);
 	} else if (b->c->algorithm == NEURON_COMM_MESH) {
 		all_of(b, &t);
 		nrn_mesh_reduce_scatter(b, &t, block, NRN_SRC, 0);
@@ -300,12 +310,17 @@ static uint64_t blocks_of(const struct nrn_builder *b, struct nrn_block *block)
 static void one_block(struct nrn_builder *b)
 {
 	const struct nrn_collective *c = b->c;
-	uint64_t at = nrn_cut(c->sizes[0], c->channels, b->channel);
+	uint32_t each = in_pairs(c) ? 2 : 1, part = b->channel / each;
+	uint64_t at = nrn_cut(c->sizes[0], c->channels / each, part);
 	struct nrn_block all = {
 		.src = at,
 		.dst = at,
-		.size = nrn_cut(c->sizes[0], c->channels, b->channel + 1) - at,
+		.size = nrn_cut(c->sizes[0], c->channels / each, part + 1) - at,
 	};
+
+	/* One that is left over */
+	if (part == c->channels / each)
+		return;
 
 	if (c->op == NEURON_COMM_SEND_RECV) {
 		nrn_send_recv(b, &all);
@@ -342,19 +357,12 @@ static void alone(struct nrn_builder *b)
 		 nrn_cut(c->sizes[0], c->channels, b->channel + 1) - at);
 }
 
-static void build_channel(struct nrn_builder *b)
+static void build_op(struct nrn_builder *b)
 {
 	const struct nrn_collective *c = b->c;
 	struct nrn_block block[NRN_MAX_RANKS];
 	uint64_t own;
 
-	if (c->in_place)
-		b->src_in_dst = 0;
-	nrn_set_slots(b, senders(c));
-	if (c->num_ranks == 1) {
-		alone(b);
-		return;
-	}
 	switch (c->op) {
 	case NEURON_COMM_ALL_GATHER:
 		own = blocks_of(b, block);
@@ -380,6 +388,23 @@ static void build_channel(struct nrn_builder *b)
 	default:
 		one_block(b);
 	}
+}
+
+static void build_channel(struct nrn_builder *b)
+{
+	const struct nrn_collective *c = b->c;
+
+	if (c->in_place)
+		b->src_in_dst = 0;
+	nrn_set_slots(b, senders(c));
+	if (c->timed)
+		nrn_gate_begin(b);
+	if (c->num_ranks == 1)
+		alone(b);
+	else
+		build_op(b);
+	if (c->timed)
+		nrn_gate_end(b);
 }
 
 int nrn_plan_build(struct nrn_plan *plan, const struct nrn_collective *collective, uint32_t rank)

@@ -53,6 +53,7 @@ enum nrn_step_type {
 	NRN_STEP_REDUCE,	/* dst = what all hold at src, combined */
 	NRN_STEP_SIGNAL,	/* semaphore dst_off of dst_rank += value */
 	NRN_STEP_WAIT,		/* own semaphore dst_off >= value, then -= value */
+	NRN_STEP_STAMP,		/* modelled time when all before have ended; dst_off: which */
 };
 
 struct nrn_step {
@@ -79,6 +80,7 @@ enum nrn_sem {
 	NRN_SEM_ENTRY,	/* index 0 */
 	NRN_SEM_DONE,	/* index 0 */
 	NRN_SEM_CHAIN,	/* index: piece of a list, from 1 */
+	NRN_SEM_GATE,	/* gate.c */
 	NRN_NUM_SEMS,
 };
 
@@ -88,6 +90,17 @@ static inline uint64_t nrn_sem_index(uint32_t num_ranks, uint32_t channel, enum 
 	uint32_t stride = num_ranks > NRN_MAX_PIECES ? num_ranks : NRN_MAX_PIECES;
 
 	return ((uint64_t)channel * NRN_NUM_SEMS + kind) * stride + index;
+}
+
+/* Channels take turns: in which buffer one's scratch is, and the how manieth it is there */
+static inline uint32_t nrn_scratch_window(uint32_t channel)
+{
+	return channel % 2;
+}
+
+static inline uint32_t nrn_scratch_index(uint32_t channel)
+{
+	return channel / 2;
 }
 
 /**
@@ -118,8 +131,18 @@ struct nrn_collective {
 	uint32_t server;
 	/** @order: ranks in the order of the ring; NULL: as they are numbered */
 	const uint16_t *order;
+	/** @timed: all begin together, and note when */
+	bool timed;
+	/** @group: a signal can go to all at once */
+	bool group;
 	/** @chunk: bytes of a signal in copies without slots; 0: 1 MiB */
 	uint64_t chunk;
+};
+
+enum nrn_stamp {
+	NRN_STAMP_BEGIN,
+	NRN_STAMP_END,
+	NRN_NUM_STAMPS,
 };
 
 struct nrn_list {

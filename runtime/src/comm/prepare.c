@@ -103,10 +103,14 @@ static bool drop_oldest(struct neuron_comm *comm)
 static int place(struct neuron_comm *comm, const struct nrn_call *call, uint32_t space,
 		 uint32_t rank, uint32_t *handle, uint64_t *at)
 {
-	uint32_t window = 0;
+	uint64_t part = call->c.scratch & ~63ull;
+	uint32_t window = 0, channel;
 
 	if (space == NRN_SCRATCH) {
-		*at += comm->scratch_at;
+		channel = (uint32_t)(*at / part);
+		window = nrn_scratch_window(channel);
+		*at = nrn_scratch_index(channel) * part + *at % part +
+		      (window ? 0 : comm->scratch_at);
 	} else if (space == NRN_SRC) {
 		window = call->src_window;
 		*at += call->data.src_offset;
@@ -167,14 +171,36 @@ static int put_semaphore(struct neuron_comm *comm, const struct nrn_step *step,
 	return ret;
 }
 
+/* Of its own word among those of all lists */
+static void put_stamp(struct neuron_comm *comm, struct nrn_prepared *p,
+		      const struct nrn_step *step, struct drm_trainium_op *op)
+{
+	uint32_t word;
+
+	/* One that is free is left so, for make_list(). */
+	while (comm->num_lists >= NRN_MAX_LISTS && drop_oldest(comm))
+		;
+	word = (uint32_t)find_word(comm) + (1 + (uint32_t)step->dst_off) * NRN_MAX_LISTS;
+	p->stamp[step->dst_off] = word;
+	op->type = TRAINIUM_OP_TIMESTAMP;
+	op->dst = comm->word_buffer->handle;
+	op->dst_offset = word * sizeof(uint64_t);
+	op->size = sizeof(uint64_t);
+}
+
 static int put_step(struct neuron_comm *comm, const struct nrn_call *call,
-		    const struct nrn_step *step, struct drm_trainium_op *op)
+		    struct nrn_prepared *p, const struct nrn_step *step,
+		    struct drm_trainium_op *op)
 {
 	*op = (struct drm_trainium_op){ 0 };
 	if (step->barrier)
 		op->flags = TRAINIUM_OP_F_BARRIER;
 	if (step->type == NRN_STEP_SIGNAL || step->type == NRN_STEP_WAIT)
 		return put_semaphore(comm, step, op);
+	if (step->type == NRN_STEP_STAMP) {
+		put_stamp(comm, p, step, op);
+		return 0;
+	}
 	return put_data(comm, call, step, op);
 }
 
@@ -237,15 +263,16 @@ static struct nrn_step chain(const struct neuron_comm *comm, uint8_t type, uint3
 	};
 }
 
-/* Descriptors of a step, at most: one for 64 KiB, and what is ragged */
+/* Descriptors of a step, most likely: buffers are contiguous */
 static uint64_t descriptors(const struct nrn_step *step)
 {
-	return step->size / 65536 + 2;
+	return step->size / 65536 + (step->size % 65536 || !step->size);
 }
 
 /* Writes ops of steps from @*next on, of about @room descriptors. */
 static int put_piece(struct neuron_comm *comm, const struct nrn_call *call,
-		     const struct nrn_list *list, uint32_t channel, uint32_t piece, uint32_t *next,
+		     struct nrn_prepared *p, const struct nrn_list *list, uint32_t channel,
+		     uint32_t piece, uint32_t *next,
 		     uint64_t *done, uint64_t room, struct drm_trainium_op *ops, uint32_t *count)
 {
 	struct nrn_step step;
@@ -255,7 +282,7 @@ static int put_piece(struct neuron_comm *comm, const struct nrn_call *call,
 	*count = 0;
 	if (piece) {
 		step = chain(comm, NRN_STEP_WAIT, channel, piece);
-		ret = put_step(comm, call, &step, &ops[(*count)++]);
+		ret = put_step(comm, call, p, &step, &ops[(*count)++]);
 	}
 	while (!ret && *next < list->count) {
 		step = list->step[*next];
@@ -272,7 +299,7 @@ static int put_piece(struct neuron_comm *comm, const struct nrn_call *call,
 			step.size = part;
 		}
 		room -= descriptors(&step);
-		ret = put_step(comm, call, &step, &ops[(*count)++]);
+		ret = put_step(comm, call, p, &step, &ops[(*count)++]);
 		*done += part;
 		if (*done == list->step[*next].size || !list->step[*next].size) {
 			*done = 0;
@@ -281,36 +308,21 @@ static int put_piece(struct neuron_comm *comm, const struct nrn_call *call,
 	}
 	if (!ret && *next < list->count) {
 		step = chain(comm, NRN_STEP_SIGNAL, channel, piece + 1);
-		ret = put_step(comm, call, &step, &ops[(*count)++]);
+		ret = put_step(comm, call, p, &step, &ops[(*count)++]);
 	}
 	return ret;
-}
-
-/* After all else: the word of the list that make_list() will find */
-static void put_stamp(struct neuron_comm *comm, struct drm_trainium_op *op)
-{
-	while (comm->num_lists >= NRN_MAX_LISTS && drop_oldest(comm))
-		;
-	*op = (struct drm_trainium_op){
-		.type = TRAINIUM_OP_TIMESTAMP,
-		.dst = comm->word_buffer->handle,
-		.dst_offset = (NRN_MAX_LISTS + (uint64_t)find_word(comm)) * sizeof(uint64_t),
-		.size = sizeof(uint64_t),
-	};
 }
 
 static int make_channel(struct neuron_comm *comm, const struct nrn_call *call,
 			struct nrn_prepared *p, uint32_t channel, const struct nrn_list *list,
 			uint64_t room)
 {
-	bool stamp = call->flags & NEURON_COMM_TIMED && !channel &&
-		     comm->device->features & TRAINIUM_FEATURE_TIMESTAMP;
 	struct drm_trainium_op *ops;
 	uint32_t next = 0, count, piece;
 	uint64_t done = 0;
 	int ret = 0;
 
-	ops = malloc(((uint64_t)list->count + 3) * sizeof(*ops));
+	ops = malloc(((uint64_t)list->count + 2) * sizeof(*ops));
 	if (!ops)
 		return nrn_fail(-ENOMEM, "%s: out of memory", comm->device->label);
 	for (piece = 0; !ret && next < list->count; piece++) {
@@ -320,12 +332,8 @@ static int make_channel(struct neuron_comm *comm, const struct nrn_call *call,
 				       comm->rank, piece);
 			break;
 		}
-		ret = put_piece(comm, call, list, channel, piece, &next, &done, room, ops, &count);
-		if (!ret && stamp && next == list->count) {
-			put_stamp(comm, &ops[count++]);
-			p->stamp = p->num_lists;
-			p->stamped = true;
-		}
+		ret = put_piece(comm, call, p, list, channel, piece, &next, &done, room, ops,
+				&count);
 		if (!ret)
 			ret = make_list(comm, p, ops, count);
 	}
@@ -355,7 +363,7 @@ static int make_lists(struct neuron_comm *comm, const struct nrn_call *call,
 	if (ret)
 		return nrn_fail(ret, "%s: out of memory", comm->device->label);
 	/* How many descriptors an op takes is the driver's business. */
-	for (room -= room / 8; room > 8; room /= 2) {
+	for (room -= room / 32; room > 8; room -= room / 8) {
 		for (channel = 0, ret = 0; !ret && channel < plan.channels; channel++)
 			ret = make_channel(comm, call, p, channel, &plan.list[channel], room);
 		if (ret != -EINVAL)

@@ -152,8 +152,10 @@ static int look(struct neuron_comm *comm, struct neuron_request *r)
 			done = 0;
 	}
 	atomic_thread_fence(memory_order_acquire);
-	if (done && r->prepared->stamped)
-		r->time = comm->words[NRN_MAX_LISTS + r->prepared->list[r->prepared->stamp].word];
+	if (done && r->call.c.timed) {
+		r->begin = comm->words[r->prepared->stamp[NRN_STAMP_BEGIN]];
+		r->end = comm->words[r->prepared->stamp[NRN_STAMP_END]];
+	}
 	return done;
 }
 
@@ -450,10 +452,10 @@ int neuron_request_get_time(struct neuron_request *r, uint64_t *time_ns)
 	pthread_mutex_lock(&nrn_comm_lock);
 	if (!r->ended || r->error)
 		ret = nrn_fail(-EINVAL, "%s has not ended well", op_name(r->call.c.op));
-	else if (!r->time)
+	else if (!r->end)
 		ret = nrn_fail(-EOPNOTSUPP, "%s has no time", op_name(r->call.c.op));
 	else
-		*time_ns = r->time;
+		*time_ns = r->end - r->begin;
 	pthread_mutex_unlock(&nrn_comm_lock);
 	return ret;
 }

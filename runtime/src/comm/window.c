@@ -32,7 +32,7 @@ int nrn_window_add(struct neuron_comm *comm, struct neuron_buffer *buffer,
 
 	if (comm->num_windows == NRN_MAX_WINDOWS)
 		return nrn_fail(-EDQUOT, "%s: a communicator has at most %u registered buffers",
-				comm->device->label, NRN_MAX_WINDOWS - 1);
+				comm->device->label, NRN_MAX_WINDOWS - NRN_OWN_WINDOWS);
 	if (buffer->device != comm->device)
 		return nrn_fail(-EXDEV, "%s: is not of %s, the chip of rank %u",
 				nrn_buffer_label(buffer).text, comm->device->label, comm->rank);
@@ -87,8 +87,8 @@ void nrn_windows_free(struct neuron_comm *comm)
 		if (comm->group)
 			neuron_group_unbind(comm->group, i);
 	}
-	if (comm->num_windows)
-		neuron_buffer_destroy(comm->window[0].own);
+	for (i = 0; i < comm->num_windows && i < NRN_OWN_WINDOWS; i++)
+		neuron_buffer_destroy(comm->window[i].own);
 	comm->num_windows = 0;
 }
 
