@@ -23,12 +23,12 @@ _neuron_tools()
 	*)
 		# neuron-bench has options for each of its commands.
 		case ${tool##*/}:${COMP_WORDS[1]} in
-		*neuron-bench:sweep | *neuron-bench:coll) command=("${COMP_WORDS[1]}") ;;
+		*neuron-bench:sweep | *neuron-bench:coll | *neuron-bench:p2p) command=("${COMP_WORDS[1]}") ;;
 		esac
 		if [[ $cur = -* ]]; then
 			words=$("$tool" "${command[@]}" --help 2>/dev/null | grep -oE '(^|[ ,(])--[a-z][a-z-]*' | tr -d ' ,(')
 		elif [ "${tool##*/}" = neuron-bench ]; then
-			words="sweep coll"
+			words="sweep coll p2p"
 			[ -z "${command[*]}" ] || words=
 			[ "${command[*]}" != sweep ] || words="h2d d2h d2d h2d-user d2h-user rate"
 		elif [ "${tool##*/}" = neuron-trace ]; then

@@ -81,6 +81,9 @@ void bench_probe(struct bench *bench, const struct row *row, struct result *resu
 /* coll.c: neuron-bench coll; returns the exit status */
 int bench_coll(int argc, char **argv);
 
+/* p2p.c: neuron-bench p2p; returns the exit status */
+int bench_p2p(int argc, char **argv);
+
 /* sweep.c: neuron-bench sweep; returns the exit status */
 int bench_sweep(int argc, char **argv);
 

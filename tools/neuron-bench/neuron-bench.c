@@ -228,10 +228,11 @@ static void print_usage(void)
 	printf("usage: neuron-bench [OPTION]\n"
 	       "       neuron-bench sweep [OPTION] [BENCHMARK]...\n"
 	       "       neuron-bench coll [OPTION]\n"
+	       "       neuron-bench p2p [OPTION]\n"
 	       "\n"
 	       "Measures driver and library on one device: one figure a row, or copies of many\n"
-	       "sizes (sweep), or collectives over all devices (coll); these have a --help of\n"
-	       "their own. What is moved is compared.\n"
+	       "sizes (sweep), or collectives (coll) or copies between devices (p2p); these have\n"
+	       "a --help of their own. What is moved is compared, but by p2p.\n"
 	       "\n"
 	       "  -o, --only ROW          this row; may be given again; \"stack.\" names all that\n"
 	       "                          start so\n"
@@ -279,6 +280,8 @@ int main(int argc, char **argv)
 	tool_name = "neuron-bench";
 	if (argc > 1 && !strcmp(argv[1], "coll"))
 		return bench_coll(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "p2p"))
+		return bench_p2p(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "sweep"))
 		return bench_sweep(argc - 1, argv + 1);
 	while ((c = getopt_long(argc, argv, "o:d:a:f:jlm:r:hV", options, NULL)) != -1) {

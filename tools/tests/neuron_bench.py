@@ -87,6 +87,8 @@ def run(tool):
     tool.fails(1, "permission denied", "sweep", fake="no-permission")
     tool.fails(1, "no device", fake="no-device")
     tool.fails(1, "no semaphores", "coll")
+    tool.fails(2, "pattern 'x' is not known", "p2p", "--pattern", "x")
+    tool.fails(2, "sizes from 2097152 to 1048576", "p2p", "--min", "2M")
     tool.fails(2, "only the clock of the host", "sweep", "--clock", "model", "rate")
     tool.fails(2, "host or model", "sweep", "--clock", "x")
     tool.fails(2, "no benchmark 'x'", "sweep", "x")
@@ -94,7 +96,7 @@ def run(tool):
     tool.fails(2, "1 to 1073741824", "sweep", "--max", "0")
     tool.fails(2, "is that of one", "sweep", "--clock", "model", "--engines", "2")
     tool.fails(2, "no row", "--only", "x")
-    for command in ("sweep", "coll"):
+    for command in ("sweep", "coll", "p2p"):
         text = tool.prints("usage: neuron-bench " + command, command, "--help")
         page = (tool.top / "tools/neuron-bench/neuron-bench.1").read_text(encoding="utf-8")
         missing = [w for w in re.findall(r"--([a-z]+)", text) if w != "help" and "Fl " + w not in page]
