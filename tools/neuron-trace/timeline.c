@@ -379,6 +379,26 @@ static bool on_list(struct timeline *t, const struct event *event, struct device
 	return true;
 }
 
+static bool on_wait(struct timeline *t, const struct event *event, struct device *device)
+{
+	struct json_object *o, *args;
+	uint64_t seqno, bytes, expected;
+	unsigned int id, slept;
+
+	if (sscanf(event->fields,
+		   "queue %u seqno %" SCNu64 " bytes %" SCNu64 " expected %" SCNu64 " ns slept %u",
+		   &id, &seqno, &bytes, &expected, &slept) != 5 || id >= MAX_TRACK)
+		return false;
+	find_queue(t, device, id);
+	o = moment(t, event, "wait", device->pid, TID_QUEUE + id, &args);
+	json_uint(args, "seqno", seqno);
+	json_uint(args, "bytes", bytes);
+	json_uint(args, "expected_ns", expected);
+	json_flag(args, "slept", slept);
+	put(t, o);
+	return true;
+}
+
 static bool on_engine_error(struct timeline *t, const struct event *event, struct device *device)
 {
 	unsigned int engine, m2s, s2m;
@@ -411,6 +431,8 @@ static bool on_reset(struct timeline *t, const struct event *event, struct devic
 		return false;
 	snprintf(name, sizeof(name), "reset of %s %u", scope, index);
 	snprintf(why, sizeof(why), "%.*s", (int)(result - colon - 2), colon + 2);
+	tool_printable(name);
+	tool_printable(why);
 	o = moment(t, event, name, device->pid, device_track(t, device), &args);
 	json_string(o, "cname", "bad");
 	json_string(args, "why", why);
@@ -447,7 +469,8 @@ static const struct {
 	bool (*take)(struct timeline *t, const struct event *event, struct device *device);
 } driver_events[] = {
 	{ "trn_submit", on_submit }, { "trn_complete", on_complete },
-	{ "trn_doorbell", on_doorbell }, { "trn_list", on_list }, { "trn_irq", on_irq },
+	{ "trn_doorbell", on_doorbell }, { "trn_list", on_list }, { "trn_wait", on_wait },
+	{ "trn_irq", on_irq },
 	{ "trn_engine_error", on_engine_error }, { "trn_reset", on_reset },
 	{ "trn_event", on_event },
 };

@@ -16,6 +16,7 @@ kworker/0:1-9 [000] 5.742000000: trn_engine_error: 0000:02:00.0 engine 5 m2s 0x1
 kworker/0:1-9 [000] 5.743000000: trn_reset: 0000:02:00.0 engine 5: timeout, result 0
 kworker/0:1-9 [000] 5.744000000: trn_event: 0000:02:00.0 event 1 type 5 data 0x1 0x2 0x3 0x4
 my prog-7 [001] 5.745000000: trn_list: 0000:02:00.0 queue 3 seqno 10 ring ids 4 markers 1 irq 1
+my prog-7 [001] 5.745100000: trn_wait: 0000:02:00.0 queue 3 seqno 10 bytes 100 expected 900 ns slept 0
 """
 OTHERS = {
     "the kernel": """# tracer: nop
@@ -53,7 +54,7 @@ def check_driver(tool, o):
             and third["pid"] != first["pid"], "what has not ended goes to the end", third)
     names = {e["name"] for e in events(o, ph="i")}
     tool.ok(names == {"submit", "doorbell", "interrupt", "engine error", "reset of engine 5",
-                      "fault", "start of a list"}, "moments", names)
+                      "fault", "start of a list", "wait"}, "moments", names)
     reset = events(o, name="reset of engine 5")
     tool.ok(reset and reset[0]["args"] == {"why": "timeout", "error": 0}, "why a reset", reset)
     flight = [e["args"]["bytes"] for e in events(o, ph="C")]
@@ -93,9 +94,9 @@ def run(tool):
             tool.ok(len(jobs) == 1 and jobs[0]["dur"] == 3168, f"reads what {name} writes", o)
 
         out = os.path.join(folder, "trace.json")
-        tool.prints("11 events are in " + out, "convert", "--output", out, driver)
+        tool.prints("12 events are in " + out, "convert", "--output", out, driver)
         with open(out, encoding="utf-8") as file:
-            tool.ok(len(json.load(file)["traceEvents"]) > 11, "the file is JSON")
+            tool.ok(len(json.load(file)["traceEvents"]) > 12, "the file is JSON")
         with open(driver, encoding="utf-8") as file:
             done = tool.run("convert", "-o", "-", "-", stdin=file)
         tool.ok('"job 1"' in done.stdout, "reads - as stdin", done)
