@@ -422,8 +422,7 @@ void trn_events_init(struct trn_device *tdev);
 void trn_events_gone(struct trn_device *tdev);
 void trn_events_file_close(struct trn_file *tfile);
 u64 trn_event_types(void);
-void trn_event_post(struct trn_device *tdev, const struct trn_file *file,
-		    struct drm_trainium_event *event);
+void trn_event_post(struct trn_device *tdev, struct drm_trainium_event *event);
 void trn_event_reset(struct trn_device *tdev, u32 scope, u32 index, u32 cause, int error,
 		     ktime_t begin);
 

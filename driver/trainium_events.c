@@ -76,8 +76,7 @@ static void trn_subscription_add(struct trn_subscription *sub,
 	sub->head++;
 }
 
-static void trn_event_post_locked(struct trn_device *tdev, const struct trn_file *file,
-				  struct drm_trainium_event *event)
+static void trn_event_post_locked(struct trn_device *tdev, struct drm_trainium_event *event)
 {
 	struct trn_subscription *sub;
 
@@ -88,7 +87,7 @@ static void trn_event_post_locked(struct trn_device *tdev, const struct trn_file
 	event->seqno = ++tdev->events_posted;
 	trace_trn_event(tdev, event);
 	list_for_each_entry(sub, &tdev->subscriptions, link) {
-		if (!(sub->types & BIT_ULL(event->type)) || (file && sub->file != file))
+		if (!(sub->types & BIT_ULL(event->type)))
 			continue;
 		trn_subscription_add(sub, event);
 		wake_up_interruptible_poll(&sub->wait, EPOLLIN | EPOLLRDNORM);
@@ -98,18 +97,16 @@ static void trn_event_post_locked(struct trn_device *tdev, const struct trn_file
 /**
  * trn_event_post - tell of an event
  * @tdev: device
- * @file: only subscriptions made through this open file, or NULL for all
  * @event: type and its member; the rest is filled in
  *
  * For any context; does not allocate memory.
  */
-void trn_event_post(struct trn_device *tdev, const struct trn_file *file,
-		    struct drm_trainium_event *event)
+void trn_event_post(struct trn_device *tdev, struct drm_trainium_event *event)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&tdev->events_lock, flags);
-	trn_event_post_locked(tdev, file, event);
+	trn_event_post_locked(tdev, event);
 	spin_unlock_irqrestore(&tdev->events_lock, flags);
 }
 
@@ -137,7 +134,7 @@ void trn_event_reset(struct trn_device *tdev, u32 scope, u32 index, u32 cause, i
 		},
 	};
 
-	trn_event_post(tdev, NULL, &event);
+	trn_event_post(tdev, &event);
 }
 
 /**
@@ -153,7 +150,7 @@ void trn_events_gone(struct trn_device *tdev)
 	struct trn_subscription *sub;
 
 	spin_lock_irq(&tdev->events_lock);
-	trn_event_post_locked(tdev, NULL, &event);
+	trn_event_post_locked(tdev, &event);
 	/* Pairs with trn_subscription_over(). */
 	smp_store_release(&tdev->events_gone, true);
 	list_for_each_entry(sub, &tdev->subscriptions, link)

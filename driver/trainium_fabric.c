@@ -178,7 +178,7 @@ static void trn_port_changed(struct trn_fabric *f, u32 port)
 	if (state == f->told[port])
 		return;
 	f->told[port] = state;
-	trn_event_post(f->tdev, NULL, &event);
+	trn_event_post(f->tdev, &event);
 }
 
 static void trn_partition_changed(struct trn_fabric *f)
@@ -192,7 +192,7 @@ static void trn_partition_changed(struct trn_fabric *f)
 	if (partition == f->partition)
 		return;
 	f->partition = partition;
-	trn_event_post(f->tdev, NULL, &event);
+	trn_event_post(f->tdev, &event);
 }
 
 /* Return: TRN_FAB_EVENT_*, what has changed. */

@@ -529,7 +529,7 @@ void trn_group_broken(struct trn_fabric *f, u32 id)
 		trn_group_break(group);
 	mutex_unlock(&trn_groups_lock);
 	if (group)
-		trn_event_post(f->tdev, NULL, &event);
+		trn_event_post(f->tdev, &event);
 }
 
 /**

@@ -78,7 +78,7 @@ void trn_port_check_thresholds(struct trn_fabric *f)
 				continue;
 			f->threshold[port][c] = 0;
 			f->num_thresholds--;
-			trn_event_post(f->tdev, NULL, &event);
+			trn_event_post(f->tdev, &event);
 		}
 	}
 }

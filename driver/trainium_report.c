@@ -121,7 +121,7 @@ void trn_report_fault(const struct trn_ring *ring, u32 queue, u64 seqno, u32 rea
 	};
 
 	trn_dump_take(ring, queue, seqno, reason);
-	trn_event_post(ring->engine->tdev, NULL, &event);
+	trn_event_post(ring->engine->tdev, &event);
 }
 
 /**

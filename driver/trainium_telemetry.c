@@ -158,7 +158,7 @@ static void trn_ecc_changed(struct trn_device *tdev, u32 stack, u32 kind, u32 be
 	};
 
 	if (before != now)
-		trn_event_post(tdev, NULL, &event);
+		trn_event_post(tdev, &event);
 }
 
 static void trn_ecc_compare(struct trn_device *tdev, const struct drm_trainium_query_telemetry *a,
@@ -191,7 +191,7 @@ static void trn_health_compare(struct trn_device *tdev, u32 before, u32 now)
 
 	if (before == now)
 		return;
-	trn_event_post(tdev, NULL, &event);
+	trn_event_post(tdev, &event);
 	sysfs_notify(&tdev->pdev->dev.kobj, NULL, "health");
 }
 
@@ -208,7 +208,7 @@ static void trn_alarm_compare(struct trn_device *tdev, u32 alarm, u32 sensor, s6
 	};
 
 	if (was_on != on)
-		trn_event_post(tdev, NULL, &event);
+		trn_event_post(tdev, &event);
 }
 
 static void trn_sensors_compare(struct trn_device *tdev,
