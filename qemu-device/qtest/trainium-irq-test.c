@@ -176,6 +176,31 @@ static void test_m2s(void)
     tq_stop(&t.c);
 }
 
+/* Any descriptor of a packet may ask: here one of two, of either side. */
+static void test_one_of_two(void)
+{
+    unsigned i;
+    TqQueue q;
+    Irq t;
+
+    irq_start(&t, 4, true);
+    tq_init_engine(&t.c, 128);
+    tq_init_queue(&q, &t.c, 128, 6, 32);
+    for (i = 0; i < 4; i++) {
+        tq_ewrite(&t.c, 128, GROUP_B, 0);
+        tq_ewrite(&t.c, 128, GROUP_C, 0);
+        tq_m2s(&q, tq_hbm(0), 64, TQ_FIRST | (i == 0 ? TQ_INT : 0), TQ_COPY);
+        tq_m2s(&q, tq_hbm(0), 64, TQ_LAST | (i == 1 ? TQ_INT : 0), TQ_COPY);
+        tq_s2m(&q, tq_hbm(1), 64, i == 2 ? TQ_INT : 0);
+        tq_s2m(&q, tq_hbm(1), 64, i == 3 ? TQ_INT : 0);
+        tq_kick(&q);
+        tq_settle(&t.c);
+        g_assert_cmphex(tq_ereg(&t.c, 128, GROUP_C), ==, i < 2 ? 1u << 6 : 0);
+        g_assert_cmphex(tq_ereg(&t.c, 128, GROUP_B), ==, i < 2 ? 0 : 1u << 6);
+    }
+    tq_stop(&t.c);
+}
+
 /* The data is there when the message is: each event, in 300 of them. */
 static void test_data_first(void)
 {
@@ -494,6 +519,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("trainium/irq/completion", test_completion);
     qtest_add_func("trainium/irq/m2s", test_m2s);
+    qtest_add_func("trainium/irq/one-of-two", test_one_of_two);
     qtest_add_func("trainium/irq/data-first", test_data_first);
     qtest_add_func("trainium/irq/masked", test_masked);
     qtest_add_func("trainium/irq/group-msix-mask", test_group_msix_mask);

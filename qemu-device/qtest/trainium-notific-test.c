@@ -186,6 +186,29 @@ static void test_bad_rings(void)
     tq_stop(&t.c);
 }
 
+/* A ring that cannot be is told to who asks QEMU for guest errors, no other is. */
+static void test_log(void)
+{
+    g_autofree char *log = NULL, *args = NULL, *text = NULL;
+    TqChip c;
+
+    close(g_file_open_tmp("trainium-notific-XXXXXX", &log, NULL));
+    args = g_strdup_printf("-d guest_errors -D %s", log);
+    tq_start_args(&c, args, NULL);
+    tq_init_engine(&c, 4);
+    tq_ewrite(&c, 4, 0x41100, 0x10000);
+    tq_ewrite(&c, 4, 0x41108, 0x1000);
+    g_assert_true(g_file_get_contents(log, &text, NULL, NULL));
+    g_assert_null(strstr(text, "notification ring"));
+    g_free(text);
+    tq_ewrite(&c, 4, 0x41100, 0x10010);
+    tq_ewrite(&c, 4, 0x41108, 0x1000);
+    g_assert_true(g_file_get_contents(log, &text, NULL, NULL));
+    g_assert_nonnull(strstr(text, "notification ring at 0x10010 of 0x1000"));
+    tq_stop(&c);
+    unlink(log);
+}
+
 /* Throttling notices: asked for by message, then to slot 80 of each core */
 static void test_throttle(void)
 {
@@ -229,6 +252,7 @@ int main(int argc, char **argv)
     qtest_add_func("trainium/notific/trace", test_trace);
     qtest_add_func("trainium/notific/hbm", test_hbm);
     qtest_add_func("trainium/notific/bad-rings", test_bad_rings);
+    qtest_add_func("trainium/notific/log", test_log);
     qtest_add_func("trainium/notific/throttle", test_throttle);
     return g_test_run();
 }

@@ -161,6 +161,7 @@ TEST_F(info, fdinfo_regions)
 TEST_F(info, fdinfo_busy)
 {
 	char *at = strstr(read_fdinfo(self->fd), "drm-engine-"), *end;
+	int other = trn_open(0);
 	__u64 before, after;
 	char key[64];
 	__s64 start;
@@ -180,6 +181,10 @@ TEST_F(info, fdinfo_busy)
 	after = fdinfo_bytes(self->fd, key);
 	EXPECT_LT(before, after);
 	EXPECT_GE(trn_now() - start, after - before);
+	/* None of it is another client's. */
+	ASSERT_LE(0, other);
+	EXPECT_EQ(0, fdinfo_bytes(other, key));
+	close(other);
 	/* Idle: it stands still. It does not go back when the queue goes. */
 	trn_sleep(50 * TRN_MSEC);
 	EXPECT_EQ(after, fdinfo_bytes(self->fd, key));
