@@ -40,6 +40,7 @@ int trn_hbm_init(struct trn_device *tdev)
 
 	for (i = 0; i < tdev->hw->num_stacks; i++) {
 		struct trn_hbm *hbm = &tdev->hbm[i];
+		struct dmem_cgroup_init init = { };
 		char name[8];
 
 		ret = drmm_mutex_init(&tdev->drm, &hbm->lock);
@@ -48,7 +49,8 @@ int trn_hbm_init(struct trn_device *tdev)
 		hbm->size = round_down(tdev->hbm_stack_size - 2 * TRN_HBM_FW_CARVEOUT,
 				       PAGE_SIZE);
 		snprintf(name, sizeof(name), "hbm%u", i);
-		hbm->region = drmm_cgroup_register_region(&tdev->drm, name, hbm->size);
+		init.size = hbm->size;
+		hbm->region = drmm_cgroup_register_region(&tdev->drm, name, &init);
 		if (IS_ERR(hbm->region))
 			return PTR_ERR(hbm->region);
 		hbm->free = hbm->size;

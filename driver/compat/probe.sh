@@ -27,6 +27,7 @@ has GEM_OBJECT_ACTIVE drm/drm_gem.h 'DRM_GEM_OBJECT_ACTIVE'
 has IMPORT_NS_STRING linux/module.h \
 	'MODULE_IMPORT_NS\(ns\)[[:space:]]+MODULE_INFO\(import_ns, ns\)'
 has CGROUP_DMEM drm/drm_drv.h 'drmm_cgroup_register_region\('
+has DMEM_INIT linux/cgroup_dmem.h 'struct dmem_cgroup_init \{'
 has DMABUF_INVALIDATE linux/dma-buf.h '\(\*invalidate_mappings\)'
 has RESIZE_EXCLUDE_BARS linux/pci.h 'int exclude_bars\);'
 has VMA_IS_COW_MAPPING linux/mm.h 'vma_is_cow_mapping\('

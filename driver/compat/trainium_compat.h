@@ -24,7 +24,7 @@
 #define TRN_IMPORT_NS(ns)	MODULE_IMPORT_NS(ns)
 #endif
 
-/* Device memory was not always a matter of cgroups. */
+/* Device memory was not always a matter of cgroups, nor had it more than a size. */
 #ifdef TRN_HAVE_CGROUP_DMEM
 #include <linux/cgroup_dmem.h>
 #include <drm/drm_drv.h>
@@ -32,13 +32,28 @@
 struct drm_device;
 struct dmem_cgroup_region;
 struct dmem_cgroup_pool_state;
+#endif
+
+#ifndef TRN_HAVE_DMEM_INIT
+struct dmem_cgroup_init {
+	u64 size;
+};
 
 static inline struct dmem_cgroup_region *
-drmm_cgroup_register_region(struct drm_device *drm, const char *name, u64 size)
+trn_cgroup_register_region(struct drm_device *drm, const char *name,
+			   const struct dmem_cgroup_init *init)
 {
+#ifdef TRN_HAVE_CGROUP_DMEM
+	return drmm_cgroup_register_region(drm, name, init->size);
+#else
 	return NULL;
+#endif
 }
 
+#define drmm_cgroup_register_region	trn_cgroup_register_region
+#endif
+
+#ifndef TRN_HAVE_CGROUP_DMEM
 static inline int dmem_cgroup_try_charge(struct dmem_cgroup_region *region, u64 size,
 					 struct dmem_cgroup_pool_state **pool,
 					 struct dmem_cgroup_pool_state **limit)

@@ -46,12 +46,18 @@ FIXTURE_TEARDOWN(limits)
 	close(self->other);
 }
 
-static int hbm_new(int fd, __u64 size)
+/* A handle or a negative error */
+static int hbm_on(int fd, __u32 stack, __u64 size)
 {
 	__u32 handle;
-	int ret = trn_bo_create(fd, TRAINIUM_BO_HBM, TRAINIUM_STACK_ANY, size, &handle);
+	int ret = trn_bo_create(fd, TRAINIUM_BO_HBM, stack, size, &handle);
 
 	return ret ?: (int)handle;
+}
+
+static int hbm_new(int fd, __u64 size)
+{
+	return hbm_on(fd, TRAINIUM_STACK_ANY, size);
 }
 
 /* C12: one file at its limit, and another one that does not notice */
@@ -232,6 +238,60 @@ TEST_F(limits, cgroup)
 		SKIP(return, "no memory cgroups");
 	}
 	EXPECT_EQ(0, trn_in_child(host_in_cgroup, NULL));
+	rmdir(CGROUP "/test");
+	umount(CGROUP);
+	rmdir(CGROUP);
+}
+
+static int hbm_in_cgroup(void *arg)
+{
+	const char *stack0 = arg;
+	int fd, handle;
+
+	if (trn_write_file(CGROUP "/test/cgroup.procs", "0") < 0)
+		return 1;
+	fd = trn_open(0);
+	if (fd < 0)
+		return 2;
+	if (hbm_on(fd, 0, TRN_MIB(8) + 1) != -EDQUOT)
+		return 3;
+	handle = hbm_on(fd, 0, TRN_MIB(8));
+	if (handle < 0)
+		return 4;
+	if (trn_number_in(CGROUP "/test/dmem.current", stack0) != TRN_MIB(8))
+		return 5;
+	if (hbm_on(fd, 0, 1) != -EDQUOT)
+		return 6;
+	/* Of the other stacks nothing was said. */
+	if (hbm_on(fd, 1, TRN_MIB(9)) < 0)
+		return 7;
+	if (trn_close_handle(fd, handle))
+		return 8;
+	if (trn_number_in(CGROUP "/test/dmem.current", stack0))
+		return 9;
+	return hbm_on(fd, 0, TRN_MIB(8)) < 0 ? 10 : 0;
+}
+
+/* Memory of the device has limits of its own, each stack one, on newer kernels. */
+TEST_F(limits, cgroup_device)
+{
+	char stack0[64], limit[128];
+
+	snprintf(stack0, sizeof(stack0), "drm/%s/hbm0 ", trn_bdf(0));
+	snprintf(limit, sizeof(limit), "%s%llu", stack0, TRN_MIB(8));
+	mkdir(CGROUP, 0755);
+	if (mount("none", CGROUP, "cgroup2", 0, NULL))
+		SKIP(return, "no cgroups");
+	trn_write_file(CGROUP "/cgroup.subtree_control", "+dmem");
+	mkdir(CGROUP "/test", 0755);
+	if (access(CGROUP "/test/dmem.max", F_OK)) {
+		rmdir(CGROUP "/test");
+		umount(CGROUP);
+		SKIP(return, "no cgroups of device memory");
+	}
+	EXPECT_NE(~0ull, trn_number_in(CGROUP "/dmem.capacity", stack0));
+	EXPECT_EQ(0, trn_write_file(CGROUP "/test/dmem.max", limit));
+	EXPECT_EQ(0, trn_in_child(hbm_in_cgroup, stack0));
 	rmdir(CGROUP "/test");
 	umount(CGROUP);
 	rmdir(CGROUP);
