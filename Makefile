@@ -26,6 +26,7 @@ help:
 	@echo 'Parts:'
 	@echo '  make qemu       QEMU with the device models          -> build/qemu/bin/'
 	@echo '  make kernel     fetch the guest kernel and headers   -> build/kernel/'
+	@echo '  make newest-kernel  that of the backports of Debian 13  -> build/kernel-newest/'
 	@echo '  make debug-kernel  KASAN, lockdep, kmemleak, ...     -> build/kernel-debug/'
 	@echo '  make modules    trainium.ko (KDIR= for your kernel)  -> build/modules/'
 	@echo '  make runtime    libneuron and its examples           -> build/meson/'
@@ -34,7 +35,7 @@ help:
 	@echo '  make guest      all that the guest holds             -> build/guest/'
 	@echo
 	@echo 'Tests and figures:'
-	@echo '  make lint | qtest | unit | packages | vm-test | stack-test | kselftest | debug'
+	@echo '  make lint | qtest | unit | packages | vm-test | stack-test | kselftest | newest | debug'
 	@echo '                               one level of make check'
 	@echo '  make check LEVELS="qtest unit"                       some of them'
 	@echo '  make check KERNEL=debug      those with a guest, on a kernel that watches'
@@ -82,6 +83,9 @@ kernel:
 debug-kernel:
 	@scripts/debug-kernel
 
+newest-kernel:
+	@scripts/newest-kernel
+
 modules:
 	@scripts/build-modules
 
@@ -97,7 +101,7 @@ selftests:
 guest:
 	@scripts/build-guest
 
-lint qtest unit packages vm-test stack-test kselftest debug:
+lint qtest unit packages vm-test stack-test kselftest newest debug:
 	@scripts/check $@
 
 install:
@@ -118,5 +122,5 @@ clean:
 distclean:
 	@scripts/clean --dist
 
-.PHONY: help demo check check-long fuzz mutate bench qemu kernel debug-kernel modules runtime tools selftests guest \
-	lint qtest unit packages vm-test kselftest debug stack-test install uninstall deb docs clean distclean
+.PHONY: help demo check check-long fuzz mutate bench qemu kernel debug-kernel newest-kernel modules runtime tools selftests guest \
+	lint qtest unit packages vm-test kselftest newest debug stack-test install uninstall deb docs clean distclean
