@@ -72,13 +72,15 @@ def pattern(name, chips):
         return [(0, 1)]
     if name == "ring":
         return [(i, (i + 1) % chips) for i in range(chips)]
+    if name == "incast":
+        return [(i, 0) for i in range(1, chips)]
     return [(a, b) for a in range(chips) for b in range(chips) if a != b]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=["neuronlink", "neuronswitch", "nvlink"])
-    parser.add_argument("pattern", choices=["pair", "ring", "all-to-all"])
+    parser.add_argument("pattern", choices=["pair", "ring", "incast", "all-to-all"])
     parser.add_argument("chips", type=int)
     parser.add_argument("bytes", type=int, help="of each copy")
     parser.add_argument("--half", metavar="CHIP.PORT",
