@@ -35,7 +35,7 @@ help:
 	@echo '  make guest      all that the guest holds             -> build/guest/'
 	@echo
 	@echo 'Tests and figures:'
-	@echo '  make lint | qtest | unit | packages | vm-test | stack-test | kselftest | newest | debug'
+	@echo '  make lint | qtest | unit | vm-test | packages | stack-test | kselftest | newest | debug'
 	@echo '                               one level of make check'
 	@echo '  make check LEVELS="qtest unit"                       some of them'
 	@echo '  make check KERNEL=debug      those with a guest, on a kernel that watches'
