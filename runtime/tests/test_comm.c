@@ -506,7 +506,7 @@ static void test_explain(void **state)
 	int small, large;
 
 	(void)state;
-	begin(16, NULL);
+	begin(3, NULL);
 	small = neuron_comm_explain(comm[0], NEURON_COMM_ALL_REDUCE, NEURON_DTYPE_FP32, 0, 64, text,
 				    sizeof(text));
 	assert_int_equal(small, NEURON_COMM_ONE_STEP);
@@ -516,7 +516,7 @@ static void test_explain(void **state)
 	assert_non_null(strstr(text, "* in-network"));
 	assert_int_equal(neuron_comm_algorithm_by_name("ring"), NEURON_COMM_RING);
 	assert_int_equal(neuron_comm_algorithm_by_name("x"), -EINVAL);
-	end(16);
+	end(3);
 }
 
 /* In a process of its own: 0 when all is as it should be */

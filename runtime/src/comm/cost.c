@@ -12,10 +12,10 @@
 
 #include "internal.h"
 
-/* Of a step: a semaphore and a descriptor, beside the way. Own estimate. */
-#define STEP_NS 600.0
+/* Of a step: a semaphore and a descriptor, beside the way. Measured in the model. */
+#define STEP_NS 200.0
 /* Bytes that are worth another channel */
-#define CHANNEL_BYTES (256u << 10)
+#define CHANNEL_BYTES (64u << 10)
 
 static const char *const names[] = { "auto", "ring", "halving", "mesh", "one-step",
 				     "hierarchical", "multicast", "in-network" };
@@ -76,7 +76,10 @@ static struct cost half(const struct nrn_collective *c, double s)
 	case NEURON_COMM_HALVING:
 		return (struct cost){ log2_up(c->num_ranks), part };
 	case NEURON_COMM_HIERARCHICAL:
-		return (struct cost){ 1 + n / server - 1, part };
+		return (struct cost){ server - 1 + n / server - 1, part };
+	case NEURON_COMM_MESH:
+		/* A channel waits for one after the other. */
+		return (struct cost){ n - 1, part };
 	default:
 		return (struct cost){ 1, part };
 	}
@@ -88,14 +91,14 @@ static struct cost all_reduce_cost(const struct nrn_collective *c, double s)
 	struct cost h = half(c, s);
 
 	if (c->algorithm == NEURON_COMM_IN_NETWORK)
-		return (struct cost){ 4, (1 + 1 / n) * s };
+		return (struct cost){ 3, (1 + 1 / n) * s };
 	if (c->algorithm == NEURON_COMM_ONE_STEP)
-		return (struct cost){ 1, (n - 1) * s };
+		return (struct cost){ n - 1, (n - 1) * s };
 	if (c->algorithm == NEURON_COMM_MULTICAST &&
 	    nrn_plan_one_step_scratch(c->num_ranks, (uint64_t)s / c->channels + 16) <= c->scratch)
 		return (struct cost){ 3, (n - 1) * s };
 	if (c->algorithm == NEURON_COMM_MULTICAST)
-		return (struct cost){ 4, 2 * h.bytes };
+		return (struct cost){ n - 1 + 3, 2 * h.bytes };
 	return (struct cost){ 2 * h.steps, 2 * h.bytes };
 }
 
