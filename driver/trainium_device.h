@@ -138,6 +138,8 @@ struct trn_hw {
 	u32 io_stride;
 	u32 se_base;
 	bool all_reach_host;
+	/** @sequencer_engines: of a core's 16, those with the pair of the sequencers */
+	u32 sequencer_engines;
 	unsigned int reset_dma_shift;
 	unsigned int reset_top_sp_shift;
 	unsigned int reset_top_sps;
@@ -167,6 +169,8 @@ struct trn_engine {
 	struct mutex lock;
 	/** @rings_used: bit q: queue pair q is taken */
 	u32 rings_used;
+	/** @rings_reserved: bit q: it is not for queues */
+	u32 rings_reserved;
 	/** @hung: queue pairs to bring back; trn_device.reset_lock for write */
 	u32 hung;
 	/** @doubt: those that only a device reset may have brought back; as @hung */
@@ -314,6 +318,7 @@ u32 trn_hw_engine_fis(const struct trn_hw *hw, unsigned int engine);
 u32 trn_hw_pe(const struct trn_hw *hw, unsigned int core);
 unsigned int trn_hw_engine_stack(const struct trn_hw *hw, unsigned int engine);
 unsigned int trn_hw_engine_core(const struct trn_hw *hw, unsigned int engine);
+u32 trn_hw_engine_reserved(const struct trn_hw *hw, unsigned int engine);
 bool trn_hw_engine_has_host(const struct trn_hw *hw, unsigned int engine);
 u64 trn_hw_core_map(const struct trn_hw *hw, unsigned int core);
 u64 trn_hw_engine_bit(const struct trn_hw *hw, unsigned int engine);

@@ -8,6 +8,11 @@
 #include "regs/tpb.h"
 #include "trainium_device.h"
 
+/* Fetches instructions of the sequencers, on engines of these numbers in their core */
+#define TRN_PAIR_SEQUENCER		14u
+#define TRN1_SEQUENCER_ENGINES		GENMASK(10, 0)
+#define TRN2_SEQUENCER_ENGINES		(GENMASK(4, 0) | BIT(7) | BIT(8))
+
 #define TRN_PE_COUNTERS		(TRN2_PE_ROW_GROUPS * TRN2_PE_ROW_STRIDE)
 
 /* --- Trainium2 and what is like it --- */
@@ -63,6 +68,7 @@ static const u8 trn2_torus[] = { 0, 3, 4, 7, 12, 15, 8, 11, 1, 2, 5, 6, 13, 14, 
 const struct trn_hw trn_hw_trainium2 = {
 	.name = "trainium2",
 	.generation = 2,
+	.sequencer_engines = TRN2_SEQUENCER_ENGINES,
 	.num_engines = TRN2_NUM_ENGINES,
 	.num_data_engines = TRN2_NUM_DATA_ENGINES,
 	.num_cores = TRN2_NUM_CORES,
@@ -90,6 +96,7 @@ const struct trn_hw trn_hw_trainium2 = {
 const struct trn_hw trn_hw_trainium3 = {
 	.name = "trainium3",
 	.generation = 3,
+	.sequencer_engines = TRN2_SEQUENCER_ENGINES,
 	.num_engines = TRN2_NUM_ENGINES,
 	.num_data_engines = TRN2_NUM_DATA_ENGINES,
 	.num_cores = TRN2_NUM_CORES,
@@ -152,6 +159,7 @@ static const struct trn_window trn4_windows[] = {
 const struct trn_hw trn_hw_trainium4 = {
 	.name = "trainium4",
 	.generation = 4,
+	.sequencer_engines = TRN2_SEQUENCER_ENGINES,
 	.num_engines = TRN4_NUM_ENGINES,
 	.num_data_engines = TRN4_NUM_DATA_ENGINES,
 	.num_cores = TRN4_NUM_CORES,
@@ -198,6 +206,7 @@ static const u8 trn1_torus[] = { 0, 4, 1, 5, 3, 7, 2, 6, 12, 8, 13, 9, 15, 11, 1
 const struct trn_hw trn_hw_trainium1 = {
 	.name = "trainium1",
 	.generation = 1,
+	.sequencer_engines = TRN1_SEQUENCER_ENGINES,
 	.num_engines = TRN1_NUM_ENGINES,
 	.num_data_engines = TRN1_NUM_DATA_ENGINES,
 	.num_cores = TRN1_NUM_CORES,
@@ -268,6 +277,15 @@ static u32 trn_sdma_in_apb(const struct trn_hw *hw, unsigned int engine)
 		return TRN1_SDMA_HOST(engine - hw->num_data_engines);
 	return TRN1_SDMA(engine / TRN_ENGINES_PER_CORE) +
 	       engine % TRN_ENGINES_PER_CORE * TRN1_SDMA_STRIDE;
+}
+
+/* Queue pairs of an engine that no queue may have: bit q for pair q */
+u32 trn_hw_engine_reserved(const struct trn_hw *hw, unsigned int engine)
+{
+	if (engine >= hw->num_data_engines ||
+	    !(hw->sequencer_engines & BIT(engine % TRN_ENGINES_PER_CORE)))
+		return 0;
+	return BIT(TRN_PAIR_SEQUENCER);
 }
 
 /* BAR0 offset of an engine's UDMA block */

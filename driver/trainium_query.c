@@ -114,7 +114,8 @@ static int trn_query_engine(struct trn_device *tdev, u32 index,
 	if (trn_hw_engine_has_host(tdev->hw, index)) {
 		e->flags |= TRAINIUM_ENGINE_HOST_ACCESS;
 		e->rings_free = READ_ONCE(engine->out_of_service) ? 0 :
-				TRN_QUEUES_PER_ENGINE - hweight32(READ_ONCE(engine->rings_used));
+				TRN_QUEUES_PER_ENGINE - hweight32(READ_ONCE(engine->rings_used) |
+								  engine->rings_reserved);
 	}
 	if (trn_engine_aborted(engine, NULL))
 		e->flags |= TRAINIUM_ENGINE_ABORTED;

@@ -147,7 +147,8 @@ struct trn_engine *trn_choose_engine(struct trn_device *tdev, u32 stack,
 		unsigned int cost = hweight32(READ_ONCE(engine->rings_used));
 
 		if (!trn_hw_engine_has_host(tdev->hw, i) || test_bit(i, not) ||
-		    READ_ONCE(engine->out_of_service) || cost >= TRN_QUEUES_PER_ENGINE)
+		    READ_ONCE(engine->out_of_service) ||
+		    cost >= TRN_QUEUES_PER_ENGINE - hweight32(engine->rings_reserved))
 			continue;
 		if (stack == TRAINIUM_STACK_ANY)
 			cost += stack_used[near] * TRN_COST_SAME_STACK;

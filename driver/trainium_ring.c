@@ -164,7 +164,7 @@ static int trn_ring_reserve(struct trn_engine *engine)
 	int index;
 
 	mutex_lock(&engine->lock);
-	index = ffz(engine->rings_used);
+	index = ffz(engine->rings_used | engine->rings_reserved);
 	if (index >= TRN_QUEUES_PER_ENGINE || engine->out_of_service)
 		index = -ENOSPC;
 	else

@@ -233,6 +233,7 @@ int trn_udma_init(struct trn_device *tdev)
 		engine = &tdev->engines[i];
 		engine->tdev = tdev;
 		engine->id = i;
+		engine->rings_reserved = trn_hw_engine_reserved(tdev->hw, i);
 		spin_lock_init(&engine->irq_lock);
 		trn_engine_busy_init(engine);
 		ret = drmm_mutex_init(&tdev->drm, &engine->lock);

@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "kselftest_harness.h"
-#include "trainium_util.h"
+#include "trainium_fault_util.h"
 
 FIXTURE(queue) {
 	int fd;
@@ -203,10 +203,31 @@ TEST_F(queue, limit_of_rings)
 		    rings / 16 == self->limits.max_queues);
 }
 
+/*
+ * Pair 14 of some data engines is for the sequencers of their core. @seen: bit p:
+ * pair p is in use somewhere
+ */
+static unsigned int on_reserved_pairs(int fd, unsigned int generation, unsigned int *seen)
+{
+	static struct trn_place places[4096];
+	unsigned int n = trn_rings(trn_bdf(0), places, ARRAY_SIZE(places)), i, bad = 0;
+	unsigned int engines = generation == 1 ? 0x7ff : 0x19f;
+	struct drm_trainium_query_engine e;
+
+	*seen = 0;
+	for (i = 0; i < n; i++) {
+		*seen |= 1u << places[i].pair;
+		if (places[i].pair == 14 && !trn_engine(fd, places[i].engine, &e) &&
+		    e.core != ~0u && engines & 1u << places[i].engine % 16)
+			bad++;
+	}
+	return bad;
+}
+
 /* E1, D11: files take all rings of the device, then give them back */
 TEST_F_TIMEOUT(queue, all_rings, 60)
 {
-	unsigned int total = 0, taken = 0, i, files = 0;
+	unsigned int total = 0, taken = 0, i, files = 0, seen;
 	int fd[256], ret = 0;
 
 	for (i = 0; i < self->base.engines; i++)
@@ -231,6 +252,8 @@ TEST_F_TIMEOUT(queue, all_rings, 60)
 	} else {
 		/* Not all engines suit every queue, but no ring is left out in vain. */
 		EXPECT_LE(total / 2, taken) TH_LOG("%u of %u", taken, total);
+		EXPECT_EQ(0, on_reserved_pairs(self->fd, self->device.generation, &seen));
+		EXPECT_EQ(0xffff, seen);
 		/* Who has a queue keeps it working. */
 		EXPECT_EQ(-ENOSPC, CREATE(.num_engines = 1));
 	}
