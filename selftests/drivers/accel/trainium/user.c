@@ -268,6 +268,62 @@ TEST_F(user, two_queues)
 	trn_queue_destroy(self->fd, b);
 }
 
+/*
+ * Two processes, each with a user queue, play ping-pong over two semaphores in a
+ * buffer that both have: @mine is waited for, @other signalled.
+ */
+static int play(struct _test_data_user *p, __u32 handle, unsigned int mine, unsigned int other)
+{
+	struct drm_trainium_op ops[2] = {
+		op_wait(handle, 8 * mine, 1, TRAINIUM_OP_F_TAKE), op_signal(handle, 8 * other, 1),
+	};
+	__u32 queue;
+	int i, ret;
+
+	ret = create(p, 0, false, &queue);
+	for (i = 0; i < 100 && !ret; i++)
+		ret = submit(p->fd, queue, ops, 2);
+	if (!ret && mine == 0) {
+		ops[1] = op_signal(handle, 0, 1);
+		ret = trn_run(p->fd, p->fenced, &ops[1], 1);
+	}
+	if (!ret && look(&p->word[0], 100) != 100)
+		ret = -ETIME;
+	trn_queue_destroy(p->fd, queue);
+	return ret;
+}
+
+TEST_F(user, two_processes)
+{
+	struct drm_trainium_bo_create args = {
+		.size = TRN_PAGE, .placement = TRAINIUM_BO_HBM, .flags = TRAINIUM_BO_F_PEER,
+	};
+	int ret, shared;
+	pid_t pid;
+
+	ret = trn_ioctl(self->fd, DRM_IOCTL_TRAINIUM_BO_CREATE, &args);
+	if (ret == -EOPNOTSUPP)
+		SKIP(return, "buffers that lists and user queues share need a fabric");
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, trn_export(self->fd, args.handle, &shared));
+	pid = trn_fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct _test_data_user child = { .fd = trn_open(0) };
+		__u32 handle;
+
+		if (child.fd < 0 || trn_host_new(child.fd, TRN_PAGE, &child.words) ||
+		    trn_import(child.fd, shared, &handle))
+			_exit(1);
+		child.word = (__u64 *)child.words.map;
+		_exit(play(&child, handle, 1, 0) ? 2 : 0);
+	}
+	EXPECT_EQ(0, play(self, args.handle, 0, 1));
+	EXPECT_EQ(0, trn_reap(pid, TRN_PATIENCE));
+	close(shared);
+	ASSERT_EQ(0, trn_close_handle(self->fd, args.handle));
+}
+
 /* Others on the same engine go on; recovery of theirs lets go of the one that waits. */
 TEST_F(user, neighbours)
 {
