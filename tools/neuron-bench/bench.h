@@ -75,6 +75,9 @@ void bench_batch(struct bench *bench, const struct row *row, struct result *resu
 /* probe.c */
 void bench_probe(struct bench *bench, const struct row *row, struct result *result);
 
+/* An argument from 1 to @most; ends the program when it is none. */
+uint64_t bench_number(const char *what, const char *text, uint64_t most);
+
 /* A simulated machine of many chips takes its time. */
 #define COLL_TIMEOUT_NS (600ll * 1000 * 1000 * 1000)
 

@@ -131,7 +131,7 @@ static uint64_t parse_number(const char *what, const char *text, uint64_t most)
 
 enum {
 	OPT_OP = 256, OPT_ALGORITHM, OPT_DTYPE, OPT_REDUCTION, OPT_MIN, OPT_MAX, OPT_RANKS,
-	OPT_CHANNELS, OPT_ROUNDS, OPT_CHECK, OPT_EXPLAIN, OPT_CSV, OPT_PLOT,
+	OPT_CHANNELS, OPT_ROUNDS, OPT_CHECK, OPT_EXPLAIN,
 };
 
 static void parse_option(int c)
@@ -177,20 +177,12 @@ static void parse_option(int c)
 	case OPT_EXPLAIN:
 		coll.explain = true;
 		break;
-	case OPT_CSV:
-		coll.report.format = REPORT_CSV;
-		break;
-	case OPT_PLOT:
-		coll.report.plot = optarg;
-		break;
-	case 'j':
-		coll.report.format = REPORT_JSON;
-		break;
 	case 'h':
 		print_help();
 		exit(tool_finish(TOOL_OK));
 	default:
-		tool_usage_error();
+		if (!report_option(&coll.report, c))
+			tool_usage_error();
 	}
 }
 
@@ -209,8 +201,8 @@ static void parse(int argc, char **argv)
 		{ "check", no_argument, NULL, OPT_CHECK },
 		{ "explain", no_argument, NULL, OPT_EXPLAIN },
 		{ "json", no_argument, NULL, 'j' },
-		{ "csv", no_argument, NULL, OPT_CSV },
-		{ "plot", required_argument, NULL, OPT_PLOT },
+		{ "csv", no_argument, NULL, REPORT_OPT_CSV },
+		{ "plot", required_argument, NULL, REPORT_OPT_PLOT },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};

@@ -252,6 +252,15 @@ static void print_usage(void)
 	       "Exit status: 0; 1 a row could not be measured; 2 wrong usage.\n");
 }
 
+uint64_t bench_number(const char *what, const char *text, uint64_t most)
+{
+	uint64_t number;
+
+	if (!tool_parse_size(text, &number) || !number || number > most)
+		tool_die(TOOL_USAGE, "%s '%s': 1 to %llu", what, text, (unsigned long long)most);
+	return number;
+}
+
 int main(int argc, char **argv)
 {
 	enum { OPT_MODULE_ARGS = 256, OPT_CSV };

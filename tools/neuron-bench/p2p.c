@@ -95,16 +95,7 @@ static void print_help(void)
 	       "Exit status: 0; 1 it cannot be done; 2 wrong usage.\n");
 }
 
-enum { OPT_PATTERN = 256, OPT_MIN, OPT_MAX, OPT_RANKS, OPT_CHANNELS, OPT_CSV, OPT_PLOT };
-
-static uint64_t parse_number(const char *what, const char *text, uint64_t most)
-{
-	uint64_t number;
-
-	if (!tool_parse_size(text, &number) || !number || number > most)
-		tool_die(TOOL_USAGE, "%s '%s': 1 to %llu", what, text, (unsigned long long)most);
-	return number;
-}
+enum { OPT_PATTERN = 256, OPT_MIN, OPT_MAX, OPT_RANKS, OPT_CHANNELS };
 
 static void parse_option(int c)
 {
@@ -119,31 +110,23 @@ static void parse_option(int c)
 		p2p.pattern = &patterns[i];
 		break;
 	case OPT_MIN:
-		p2p.min = parse_number("size", optarg, MAX_COPY);
+		p2p.min = bench_number("size", optarg, MAX_COPY);
 		break;
 	case OPT_MAX:
-		p2p.max = parse_number("size", optarg, MAX_COPY);
+		p2p.max = bench_number("size", optarg, MAX_COPY);
 		break;
 	case OPT_RANKS:
-		p2p.ranks = (uint32_t)parse_number("ranks", optarg, MAX_RANKS);
+		p2p.ranks = (uint32_t)bench_number("ranks", optarg, MAX_RANKS);
 		break;
 	case OPT_CHANNELS:
-		p2p.channels = (uint32_t)parse_number("channels", optarg, 32);
-		break;
-	case OPT_CSV:
-		p2p.report.format = REPORT_CSV;
-		break;
-	case OPT_PLOT:
-		p2p.report.plot = optarg;
-		break;
-	case 'j':
-		p2p.report.format = REPORT_JSON;
+		p2p.channels = (uint32_t)bench_number("channels", optarg, 32);
 		break;
 	case 'h':
 		print_help();
 		exit(tool_finish(TOOL_OK));
 	default:
-		tool_usage_error();
+		if (!report_option(&p2p.report, c))
+			tool_usage_error();
 	}
 }
 
@@ -156,8 +139,8 @@ static void parse(int argc, char **argv)
 		{ "ranks", required_argument, NULL, OPT_RANKS },
 		{ "channels", required_argument, NULL, OPT_CHANNELS },
 		{ "json", no_argument, NULL, 'j' },
-		{ "csv", no_argument, NULL, OPT_CSV },
-		{ "plot", required_argument, NULL, OPT_PLOT },
+		{ "csv", no_argument, NULL, REPORT_OPT_CSV },
+		{ "plot", required_argument, NULL, REPORT_OPT_PLOT },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};

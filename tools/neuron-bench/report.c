@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,23 @@ void spread_scale(struct spread *spread, double factor)
 	spread->median *= factor;
 	spread->low *= factor;
 	spread->high *= factor;
+}
+
+bool report_option(struct report *report, int c)
+{
+	switch (c) {
+	case 'j':
+		report->format = REPORT_JSON;
+		return true;
+	case REPORT_OPT_CSV:
+		report->format = REPORT_CSV;
+		return true;
+	case REPORT_OPT_PLOT:
+		report->plot = optarg;
+		return true;
+	default:
+		return false;
+	}
 }
 
 void report_number(struct json_object *row, const char *key, double value)

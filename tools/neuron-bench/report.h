@@ -7,6 +7,7 @@
 #ifndef REPORT_H
 #define REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <json-c/json.h>
@@ -62,6 +63,12 @@ void spread_of(struct spread *spread, int64_t *ns, unsigned int count);
 /* What @amount in the time of the samples is a unit of time. */
 void spread_invert(struct spread *spread, double amount);
 void spread_scale(struct spread *spread, double factor);
+
+/* What getopt_long() returns for --csv and --plot; --json is 'j'. */
+enum { REPORT_OPT_CSV = 512, REPORT_OPT_PLOT };
+
+/* Takes one of these, with optarg; false: @c is none of them. */
+bool report_option(struct report *report, int c);
 
 /* A number with 7 significant digits. */
 void report_number(struct json_object *row, const char *key, double value);

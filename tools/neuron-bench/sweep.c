@@ -103,54 +103,37 @@ static void print_help(void)
 	       "Exit status: 0; 1 wrong data, or it cannot be done; 2 wrong usage.\n");
 }
 
-static uint64_t parse_number(const char *what, const char *text, uint64_t most)
-{
-	uint64_t number;
-
-	if (!tool_parse_size(text, &number) || !number || number > most)
-		tool_die(TOOL_USAGE, "%s '%s': 1 to %llu", what, text, (unsigned long long)most);
-	return number;
-}
-
-enum { OPT_MIN = 256, OPT_MAX, OPT_ROUNDS, OPT_ENGINES, OPT_CLOCK, OPT_CSV, OPT_PLOT };
+enum { OPT_MIN = 256, OPT_MAX, OPT_ROUNDS, OPT_ENGINES, OPT_CLOCK };
 
 static void parse_option(int c)
 {
 	switch (c) {
 	case OPT_MIN:
-		sweep.min = parse_number("size", optarg, MAX_SIZE);
+		sweep.min = bench_number("size", optarg, MAX_SIZE);
 		break;
 	case OPT_MAX:
-		sweep.max = parse_number("size", optarg, MAX_SIZE);
+		sweep.max = bench_number("size", optarg, MAX_SIZE);
 		break;
 	case OPT_ROUNDS:
-		sweep.rounds = (unsigned int)parse_number("rounds", optarg, MAX_ROUNDS);
+		sweep.rounds = (unsigned int)bench_number("rounds", optarg, MAX_ROUNDS);
 		break;
 	case OPT_ENGINES:
-		sweep.engines = (unsigned int)parse_number("engines", optarg, 16);
+		sweep.engines = (unsigned int)bench_number("engines", optarg, 16);
 		break;
 	case OPT_CLOCK:
 		sweep.modelled = !strcmp(optarg, "model");
 		if (!sweep.modelled && strcmp(optarg, "host"))
 			tool_die(TOOL_USAGE, "clock '%s': host or model", optarg);
 		break;
-	case OPT_CSV:
-		sweep.report.format = REPORT_CSV;
-		break;
-	case OPT_PLOT:
-		sweep.report.plot = optarg;
-		break;
 	case 'd':
 		sweep.device_name = optarg;
-		break;
-	case 'j':
-		sweep.report.format = REPORT_JSON;
 		break;
 	case 'h':
 		print_help();
 		exit(tool_finish(TOOL_OK));
 	default:
-		tool_usage_error();
+		if (!report_option(&sweep.report, c))
+			tool_usage_error();
 	}
 }
 
@@ -180,8 +163,8 @@ static void parse(int argc, char **argv)
 		{ "clock", required_argument, NULL, OPT_CLOCK },
 		{ "device", required_argument, NULL, 'd' },
 		{ "json", no_argument, NULL, 'j' },
-		{ "csv", no_argument, NULL, OPT_CSV },
-		{ "plot", required_argument, NULL, OPT_PLOT },
+		{ "csv", no_argument, NULL, REPORT_OPT_CSV },
+		{ "plot", required_argument, NULL, REPORT_OPT_PLOT },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
