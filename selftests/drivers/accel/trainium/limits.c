@@ -202,6 +202,24 @@ TEST_F(limits, race)
 
 #define CGROUP "/tmp/trainium-cgroup"
 
+/* A cgroup "test", with what @controller has a file for; false: there is none. */
+static bool cgroup_open(const char *controller, const char *file)
+{
+	mkdir(CGROUP, 0755);
+	if (mount("none", CGROUP, "cgroup2", 0, NULL))
+		return false;
+	trn_write_file(CGROUP "/cgroup.subtree_control", controller);
+	mkdir(CGROUP "/test", 0755);
+	return !access(file, F_OK);
+}
+
+static void cgroup_close(void)
+{
+	rmdir(CGROUP "/test");
+	umount(CGROUP);
+	rmdir(CGROUP);
+}
+
 static int host_in_cgroup(void *arg)
 {
 	__u32 big, small;
@@ -228,19 +246,13 @@ static int host_in_cgroup(void *arg)
 /* Host buffers are charged to the cgroup of whoever makes them. */
 TEST_F(limits, cgroup)
 {
-	mkdir(CGROUP, 0755);
-	if (mount("none", CGROUP, "cgroup2", 0, NULL))
-		SKIP(return, "no cgroups");
-	trn_write_file(CGROUP "/cgroup.subtree_control", "+memory");
-	mkdir(CGROUP "/test", 0755);
-	if (trn_write_file(CGROUP "/test/memory.max", "33554432")) {
-		umount(CGROUP);
+	if (!cgroup_open("+memory", CGROUP "/test/memory.max") ||
+	    trn_write_file(CGROUP "/test/memory.max", "33554432")) {
+		cgroup_close();
 		SKIP(return, "no memory cgroups");
 	}
 	EXPECT_EQ(0, trn_in_child(host_in_cgroup, NULL));
-	rmdir(CGROUP "/test");
-	umount(CGROUP);
-	rmdir(CGROUP);
+	cgroup_close();
 }
 
 static int hbm_in_cgroup(void *arg)
@@ -279,22 +291,14 @@ TEST_F(limits, cgroup_device)
 
 	snprintf(stack0, sizeof(stack0), "drm/%s/hbm0 ", trn_bdf(0));
 	snprintf(limit, sizeof(limit), "%s%llu", stack0, TRN_MIB(8));
-	mkdir(CGROUP, 0755);
-	if (mount("none", CGROUP, "cgroup2", 0, NULL))
-		SKIP(return, "no cgroups");
-	trn_write_file(CGROUP "/cgroup.subtree_control", "+dmem");
-	mkdir(CGROUP "/test", 0755);
-	if (access(CGROUP "/test/dmem.max", F_OK)) {
-		rmdir(CGROUP "/test");
-		umount(CGROUP);
+	if (!cgroup_open("+dmem", CGROUP "/test/dmem.max")) {
+		cgroup_close();
 		SKIP(return, "no cgroups of device memory");
 	}
 	EXPECT_NE(~0ull, trn_number_in(CGROUP "/dmem.capacity", stack0));
 	EXPECT_EQ(0, trn_write_file(CGROUP "/test/dmem.max", limit));
 	EXPECT_EQ(0, trn_in_child(hbm_in_cgroup, stack0));
-	rmdir(CGROUP "/test");
-	umount(CGROUP);
-	rmdir(CGROUP);
+	cgroup_close();
 }
 
 /* All that a client does, on a node that only its group may open */
